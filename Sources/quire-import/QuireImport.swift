@@ -26,10 +26,13 @@ struct SQLite: ParsableCommand {
     abstract: "Tables of SQLite, as GRDB has them, too: a collection each, of records by the names of columns.")
 
   @OptionGroup var arguments: ImportArguments
+  @OptionGroup var map: MapArgument
   @Option(help: "A table that is read, and no other; may be given several times.") var only: [String] = []
 
   func run() throws {
-    try arguments.run { try TableSource(arguments.source, besides: arguments.file, only: only) }
+    try arguments.run {
+      try TableSource(arguments.source, besides: arguments.file, only: only, map: try map.read())
+    }
   }
 }
 
@@ -40,8 +43,11 @@ struct CoreData: ParsableCommand {
     abstract: "A store of Core Data's or SwiftData's: a collection for each entity, of records by its attributes.")
 
   @OptionGroup var arguments: ImportArguments
+  @OptionGroup var map: MapArgument
 
-  func run() throws { try arguments.run { try CoreDataSource(arguments.source, besides: arguments.file) } }
+  func run() throws {
+    try arguments.run { try CoreDataSource(arguments.source, besides: arguments.file, map: try map.read()) }
+  }
 }
 
 /// `quire-import yapdatabase`: rows as YapDatabase's serializers have made them.
@@ -62,12 +68,16 @@ struct CSV: ParsableCommand {
     abstract: "Comma-separated values: a collection of records by the names in the first line. - is standard input.")
 
   @OptionGroup var arguments: ImportArguments
+  @OptionGroup var map: MapArgument
   @Option(help: "The collection.") var collection: String
   @Option(help: "A column of the key; may be given several times. Without one the key is the record's number.")
   var key: [String] = []
   @Option(
     name: .customLong("type"),
-    help: "COLUMN:TYPE of a column of no texts: integer, double, bool, date, uuid, bytes. May be given several times.")
+    help: """
+      COLUMN:TYPE of a column of no texts: integer, double, bool, date, uuid, bytes, decimal, “seconds since 1970” and \
+      such. May be given several times.
+      """)
   var types: [String] = []
   @Option(help: "What stands between two fields: a character of ASCII's, or tab.") var separator = ","
 
@@ -92,7 +102,7 @@ struct CSV: ParsableCommand {
 
   func run() throws {
     let form = try form()
-    try arguments.run { try CSVSource(arguments.source, collection: collection, form: form) }
+    try arguments.run { try CSVSource(arguments.source, collection: collection, form: form, map: try map.read()) }
   }
 }
 
@@ -109,6 +119,17 @@ struct MDB: ParsableCommand {
   func run() throws {
     try arguments.run { try DumpSource(arguments.source, nameless: collection, hexKeys: hexKeys) }
   }
+}
+
+/// A map of names.
+struct MapArgument: ParsableArguments {
+  @Option(
+    name: .customLong("map"),
+    help: "A file of JSON that says what collections, keys and fields are called, and what columns hold.",
+    completion: .file())
+  var path: String?
+
+  func read() throws -> ImportMap { try path.map { try ImportMap(at: $0) } ?? ImportMap() }
 }
 
 /// What all sources have in common.

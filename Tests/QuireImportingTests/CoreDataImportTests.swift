@@ -140,6 +140,15 @@ import Testing
     #expect(try imported(sample).stopped?.reason.contains("names no file by a UUID") == true)
   }
 
+  @Test func aFolderThatMayBeMissingIsTold() throws {
+    let sample = try store(["UPDATE ZTRIP SET ZPHOTO = x'01ff' WHERE Z_PK = 2"])
+    let data = folder.url.appendingPathComponent("source/.a b?_SUPPORT")
+    #expect(try !CoreDataSource(sample.path, besides: target).leftOut.contains { $0.name.contains("ZPHOTO") })
+    try FileManager.default.removeItem(at: data)
+    let told = try CoreDataSource(sample.path, besides: target).leftOut
+    #expect(told.contains { $0.name == "the mark of ZTRIP.ZPHOTO" })
+  }
+
   @Test func whatDoesNotFitIsTold() throws {
     let lost = try imported(try store(["UPDATE ZPERSON SET Z_ENT = 9 WHERE Z_PK = 1"]))
     #expect(lost.stopped?.table == "ZPERSON" && lost.stopped?.reason.contains("entity") == true)

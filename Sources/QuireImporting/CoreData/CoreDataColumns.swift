@@ -10,7 +10,11 @@ struct CoreDataColumns {
   let files: ExternalFiles
 
   /// The columns of an entity's table: attributes are called as their columns, in capitals, without the Z in front.
-  func entity(_ table: String, _ columns: [SQLiteDatabase.Column]) throws(ImportError) -> [TablePlan.Column] {
+  ///
+  /// - Parameter notes: gets what nothing tells of a column, and the user may know.
+  func entity(
+    _ table: String, _ columns: [SQLiteDatabase.Column], _ notes: inout [LeftOut]
+  ) throws(ImportError) -> [TablePlan.Column] {
     let names = Set(columns.map(\.name))
     let destinations = Set(columns.compactMap { Self.destination($0.name) })
     var taken: Set<String> = []
@@ -29,7 +33,7 @@ struct CoreDataColumns {
         (field, rule) = ("\(end)_ENTITY", .entity(entities.names))
       } else if name.hasPrefix("Z"), name.utf8.count > 1, !name.hasPrefix("Z_") {
         field = String(name.dropFirst())
-        rule = try self.rule(table, column, isDestination: destinations.contains(field))
+        rule = try self.rule(table, column, isDestination: destinations.contains(field), &notes)
       }
       made.append(TablePlan.Column(name: name, field: Self.free(field, name, &taken), rule: rule))
     }
@@ -70,7 +74,7 @@ struct CoreDataColumns {
   }
 
   private func rule(
-    _ table: String, _ column: SQLiteDatabase.Column, isDestination: Bool
+    _ table: String, _ column: SQLiteDatabase.Column, isDestination: Bool, _ notes: inout [LeftOut]
   ) throws(ImportError) -> ColumnRule {
     switch column.declared.uppercased() {
     case "TIMESTAMP": return .hint(.secondsSince2001)
@@ -79,13 +83,15 @@ struct CoreDataColumns {
       // Core Data makes such an index for each relationship to one, and indexes of attributes are called otherwise.
       let isRelationship = isDestination || indexes.contains(ByteString("\(table)_\(column.name)_INDEX"))
       return isRelationship ? .hint(.key) : .stored
-    case "BLOB": return try dataRule(table, column.name)
+    case "BLOB": return try dataRule(table, column.name, &notes)
     default: return .stored
     }
   }
 
   /// Nothing tells UUIDs from data, nor data that may stand in files from others, but all values of the column.
-  private func dataRule(_ table: String, _ column: String) throws(ImportError) -> ColumnRule {
+  private func dataRule(
+    _ table: String, _ column: String, _ notes: inout [LeftOut]
+  ) throws(ImportError) -> ColumnRule {
     let quoted = SQLiteDatabase.quoted(column)
     func hasRow(_ condition: String) throws(ImportError) -> Bool {
       let rows = "SELECT 1 FROM main.\(SQLiteDatabase.quoted(table)) WHERE \(quoted) IS NOT NULL AND \(condition)"
@@ -101,7 +107,15 @@ struct CoreDataColumns {
     let form = ExternalFiles.form(of: quoted)
     if try hasRow("(\(form)) = 0") { return .stored }
     if files.isThere { return .external(files) }
-    return try hasRow("(\(form)) = 2") ? .external(files) : .stored
+    if try hasRow("(\(form)) = 2") { return .external(files) }
+    notes.append(
+      LeftOut(
+        name: "the mark of \(table).\(column)",
+        reason: """
+          all its data begin with the byte 1, as if some stood in files. If the store has a folder beside it whose name \
+          begins with a dot, copy it along and begin again; else the byte is a part of the data
+          """))
+    return .stored
   }
 }
 

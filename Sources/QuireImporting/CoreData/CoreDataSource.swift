@@ -16,9 +16,10 @@ package final class CoreDataSource: RowSource {
 
   /// The store at `path`.
   ///
-  /// - Parameter target: where the new database is going to be: the source is copied beside it if it has a write-ahead
-  ///   log.
-  package init(_ path: String, besides target: String) throws {
+  /// - Parameters:
+  ///   - target: where the new database is going to be: the source is copied beside it if it has a write-ahead log.
+  ///   - map: what entities, relationships to many and their columns become; keys stay as they are.
+  package init(_ path: String, besides target: String, map: ImportMap = ImportMap()) throws {
     let database = try SQLiteDatabase(path, besides: target)
     self.database = database
     let tables = try database.tables()
@@ -32,8 +33,9 @@ package final class CoreDataSource: RowSource {
     let columns = CoreDataColumns(
       database: database, entities: entities, indexes: try database.indexNames(),
       files: ExternalFiles(ofStoreAt: database.file.path))
-    var layout = CoreDataLayout(tables, columns)
+    var layout = CoreDataLayout(tables, columns, map)
     queue = TableQueue(try layout.readers())
+    try map.check(known: layout.names, in: path)
     leftOut = database.notes + layout.leftOut
   }
 
@@ -45,13 +47,16 @@ package final class CoreDataSource: RowSource {
 /// Which tables of a store are read, and how.
 private struct CoreDataLayout {
   private let columns: CoreDataColumns
+  private let map: ImportMap
   private var tables: [ByteString: SQLiteDatabase.Table] = [:]
   /// The tables that are read, and those that were told of.
   private var known: Set<ByteString> = []
   private(set) var leftOut: [LeftOut] = []
+  /// What is read: entities, and relationships to many.
+  private(set) var names: [String] = []
 
-  init(_ tables: [SQLiteDatabase.Table], _ columns: CoreDataColumns) {
-    self.columns = columns
+  init(_ tables: [SQLiteDatabase.Table], _ columns: CoreDataColumns, _ map: ImportMap) {
+    (self.columns, self.map) = (columns, map)
     for table in tables { self.tables[ByteString(table.name.uppercased())] = table }
   }
 
@@ -99,13 +104,19 @@ private struct CoreDataLayout {
       throw ImportError("The table “\(table.name)” has no column “\(name)”, as Core Data's have: it is another's.")
     }
     let (key, entity) = (try place("Z_PK"), try place("Z_ENT"))
-    let made = try columns.entity(table.name, all)
+    let made = try columns.entity(table.name, all, &leftOut)
     let names = entities.names
+    var mapped: [Int64: TablePlan] = [:]
+    for number in members.sorted() {
+      guard let name = names[number] else { continue }
+      var plan = TablePlan(name: name, collection: name, columns: made, keyColumns: [key])
+      if try follow(&plan) { mapped[number] = plan }
+    }
     return try reader(
       table, all,
-      .byNumber(column: entity) { number in
+      .byNumber(column: entity) { [mapped] number in
         guard members.contains(number), let name = names[number] else { return nil }
-        return TablePlan(name: name, collection: name, columns: made, keyColumns: [key])
+        return mapped[number] ?? TablePlan(name: name, collection: name, columns: made, keyColumns: [key])
       })
   }
 
@@ -119,8 +130,24 @@ private struct CoreDataLayout {
     let relationship = String(rest).withoutNumber
     let owner = Int64(rest.prefix { $0.isASCIIDigit }).flatMap { entities.names[$0] }
     let name = owner.map { "\($0).\(relationship)" } ?? table.name
-    let plan = TablePlan(name: name, collection: name, columns: columns.pairs(all), keyColumns: keys)
+    var plan = TablePlan(name: name, collection: name, columns: columns.pairs(all), keyColumns: keys)
+    try follow(&plan)
     return try reader(table, all, .always(plan))
+  }
+
+  /// Changes what the map says of a plan. Returns whether it says something.
+  @discardableResult
+  private mutating func follow(_ plan: inout TablePlan) throws(ImportError) -> Bool {
+    names.append(plan.name)
+    guard let changes = map.table(plan.name) else { return false }
+    guard changes.key.isEmpty else {
+      throw ImportError(
+        "The map names a key of “\(plan.name)”: in a store of Core Data's relationships lead to numbers, which stay keys."
+      )
+    }
+    try plan.follow(changes)
+    leftOut += map.leftOut(plan.name)
+    return true
   }
 
   private func reader(

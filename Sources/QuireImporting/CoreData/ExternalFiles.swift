@@ -8,7 +8,7 @@ import QuireDatabase
 ///
 /// A value of such a column begins with a byte that says where the data are: 1, behind it; 2, in the file of the name
 /// that follows, as text, with or without a NUL at its end.
-final class ExternalFiles {
+final class ExternalFiles: Sendable {
   private let folder: String
 
   private static let nameByteCount = 36

@@ -3,26 +3,6 @@
 import Foundation
 import QuireDatabase
 
-/// What becomes of the rows of a table, or of those of an entity that has the table together with others.
-struct TablePlan {
-  /// A column that is read.
-  struct Column {
-    /// Its name in the source.
-    let name: String
-    /// The name of the field; nil if the column is left out.
-    var field: String?
-    var rule: ColumnRule
-  }
-
-  /// What messages call the table.
-  var name: String
-  var collection: String
-  /// The columns as the statement has them.
-  var columns: [Column]
-  /// Where the parts of the key stand in a row.
-  var keyColumns: [Int]
-}
-
 /// One table that is read.
 final class TableReader {
   /// Which plan a row follows.
@@ -57,10 +37,13 @@ final class TableReader {
 
   /// The next row; nil behind the last one.
   func next() throws -> SourceItem? {
-    guard try statement.step("\(name), behind \(count) rows") else { return nil }
-    count += 1
-    guard let plan = try plan() else { return bad(nil, "Its entity is none of the store's.") }
-    do throws(BadField) { return try row(plan) } catch { return bad(plan, error.reason) }
+    while try statement.step("\(name), behind \(count) rows") {
+      count += 1
+      guard let plan = try plan() else { return bad(nil, "Its entity is none of the store's.") }
+      if plan.isLeftOut { continue }
+      do throws(BadField) { return try row(plan) } catch { return bad(plan, error.reason) }
+    }
+    return nil
   }
 
   private func plan() throws -> TablePlan? {

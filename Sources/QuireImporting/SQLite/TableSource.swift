@@ -19,18 +19,25 @@ package final class TableSource: RowSource {
   /// - Parameters:
   ///   - target: where the new database is going to be: the source is copied beside it if it has a write-ahead log.
   ///   - only: the names of the tables that are read; all if there are none.
-  package init(_ path: String, besides target: String, only: [String] = []) throws {
+  ///   - map: what tables and columns become.
+  package init(
+    _ path: String, besides target: String, only: [String] = [], map: ImportMap = ImportMap()
+  ) throws {
     database = try SQLiteDatabase(path, besides: target)
     leftOut = database.notes
     let wanted = Set(only.map { ByteString($0) })
     var missing = wanted
     var readers: [(name: String, reader: TableReader)] = []
-    var computed: [LeftOut] = []
-    for table in try database.tables() {
+    var columnsLeftOut: [LeftOut] = []
+    let tables = try database.tables()
+    try map.check(known: tables.filter { $0.type == "table" }.map(\.name), in: path)
+    for table in tables {
       if !(only.isEmpty || wanted.contains(ByteString(table.name))) { continue }
       missing.remove(ByteString(table.name))
-      if table.type == "table" {
-        readers.append((table.name, try Self.reader(table, in: database, &computed)))
+      if map.table(table.name)?.isLeftOut == true {
+        leftOut += map.leftOut(table.name)
+      } else if table.type == "table" {
+        readers.append((table.name, try Self.reader(table, in: database, map, &columnsLeftOut)))
       } else {
         let what = table.type == "shadow" ? "part of a virtual table" : table.type
         leftOut.append(LeftOut(name: table.name, reason: "it is a \(what)"))
@@ -39,7 +46,7 @@ package final class TableSource: RowSource {
     if let name = missing.first { throw ImportError("\(path) has no table “\(name.string)”.") }
     readers.sort { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     queue = TableQueue(readers.map(\.reader))
-    leftOut += computed
+    leftOut += columnsLeftOut
   }
 
   package func next() throws -> SourceItem? { try queue.next() }
@@ -52,7 +59,7 @@ package final class TableSource: RowSource {
   private static let mostColumns = 2000
 
   private static func reader(
-    _ table: SQLiteDatabase.Table, in database: SQLiteDatabase, _ leftOut: inout [LeftOut]
+    _ table: SQLiteDatabase.Table, in database: SQLiteDatabase, _ map: ImportMap, _ leftOut: inout [LeftOut]
   ) throws(ImportError) -> TableReader {
     let all = try database.columns(of: table.name)
     for column in all where column.isComputed {
@@ -73,6 +80,8 @@ package final class TableSource: RowSource {
       plan.columns.append(TablePlan.Column(name: rowID, field: nil, rule: .stored))
       selected.append(rowID)
     }
+    if let changes = map.table(table.name) { try plan.follow(changes) }
+    leftOut += map.leftOut(table.name)
     let statement = try database.statement(
       "SELECT \(selected.joined(separator: ", ")) FROM main.\(SQLiteDatabase.quoted(table.name))")
     return TableReader(table.name, statement, columnCount: selected.count, .always(plan))

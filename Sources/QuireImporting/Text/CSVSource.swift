@@ -23,23 +23,23 @@ package final class CSVSource: RowSource {
     package init() {}
   }
 
-  /// None.
-  package let leftOut: [LeftOut] = []
+  /// The columns that a map leaves out.
+  package let leftOut: [LeftOut]
   /// How many texts became values of other types.
   package private(set) var coercions: [String: Int] = [:]
-  private let collection: String
   private let file: TextFile
   private var reader: CSVReader
-  private let columns: [(name: String, type: FieldType)]
-  private let keyColumns: [Int]
+  private let plan: TablePlan
   private var count = 0
 
   /// The text at `path`, or that of standard input where it is `-`, for rows of a collection.
   ///
+  /// - Parameter map: what columns become, as of a table that is called as the collection is.
   /// - Throws: ``ImportError`` for what cannot be read, and for a first line that names no fields, names one twice, or
-  ///   lacks one that the form names.
-  package init(_ path: String, collection: String, form: Form = Form()) throws {
-    self.collection = collection
+  ///   lacks one that the form or the map names.
+  package init(
+    _ path: String, collection: String, form: Form = Form(), map: ImportMap = ImportMap()
+  ) throws {
     let file = try TextFile(path)
     self.file = file
     reader = CSVReader(separator: form.separator, limit: form.longestRecord) { count in try file.read(count) }
@@ -53,10 +53,19 @@ package final class CSVSource: RowSource {
       let some = names.prefix(Self.shownNameCount).joined(separator: ", ")
       throw ImportError("\(file.name) has no column “\(name)”: its first line names \(some).")
     }
-    keyColumns = try form.key.map { name throws(ImportError) in try place(name) }
-    var columns = names.map { (name: $0, type: FieldType.text) }
-    for (name, type) in form.types { columns[try place(name)].type = type }
-    self.columns = columns
+    var plan = TablePlan(name: collection, collection: collection, columns: [], keyColumns: [])
+    plan.columns = names.map { TablePlan.Column(name: $0, field: $0, rule: .stored) }
+    plan.keyColumns = try form.key.map { name throws(ImportError) in try place(name) }
+    for (name, type) in form.types { plan.columns[try place(name)].rule = .type(type) }
+    try map.check(known: [collection], in: "--collection")
+    if let changes = map.table(collection) {
+      guard changes.key.isEmpty || form.key.isEmpty else {
+        throw ImportError("--key and the map both say what the key of “\(collection)” is: leave one of them out.")
+      }
+      try plan.follow(changes)
+    }
+    self.plan = plan
+    leftOut = map.leftOut(collection)
   }
 
   /// How many names of columns a message shows.
@@ -83,7 +92,7 @@ package final class CSVSource: RowSource {
   }
 
   package func next() throws -> SourceItem? {
-    guard let record = try reader.next() else { return nil }
+    guard !plan.isLeftOut, let record = try reader.next() else { return nil }
     count += 1
     switch record {
     case .bad(let reason): return bad(reason)
@@ -95,33 +104,31 @@ package final class CSVSource: RowSource {
   package func checkUnchanged() throws { try file.checkUnchanged() }
 
   private func bad(_ reason: String) -> SourceItem {
-    .bad(BadRow(table: collection, row: "on line \(reader.recordLine)", reason: reason))
+    .bad(BadRow(table: plan.name, row: "on line \(reader.recordLine)", reason: reason))
   }
 
   private func row(_ fields: [CSVReader.Field]) throws(BadField) -> SourceItem {
-    guard fields.count == columns.count else {
-      throw BadField(reason: "It has \(fields.count) fields, and the first line names \(columns.count).")
+    guard fields.count == plan.columns.count else {
+      throw BadField(reason: "It has \(fields.count) fields, and the first line names \(plan.columns.count).")
     }
     var texts: [String] = []
     var values: [RowValue.Field] = []
-    for (field, column) in zip(fields, columns) {
+    for (field, column) in zip(fields, plan.columns) {
       guard let text = String(validating: field.bytes, as: UTF8.self) else {
         throw BadField(reason: "The text in “\(column.name)” is no UTF-8.")
       }
       texts.append(text)
-      if text.isEmpty, !field.isQuoted { continue }
-      guard let value = column.type.value(text) else {
-        throw BadField(reason: "“\(text.prefix(100))” in “\(column.name)” is no \(column.type.rawValue).")
-      }
-      if column.type != .text { coercions[column.type.rawValue, default: 0] += 1 }
-      values.append(RowValue.Field(column.name, value))
+      guard let name = column.field, !text.isEmpty || field.isQuoted else { continue }
+      var value = RowValue.text(text)
+      if try column.rule.apply(to: &value, of: column.name) { coercions[column.rule.what, default: 0] += 1 }
+      values.append(RowValue.Field(name, value))
     }
-    for column in keyColumns where texts[column].isEmpty {
-      throw BadField(reason: "“\(columns[column].name)”, of which its key is made, is empty.")
+    for column in plan.keyColumns where texts[column].isEmpty {
+      throw BadField(reason: "“\(plan.columns[column].name)”, of which its key is made, is empty.")
     }
-    let key = keyColumns.isEmpty ? count.rowKey : SourceRow.key(joining: keyColumns.map { texts[$0] })
+    let key = plan.keyColumns.isEmpty ? count.rowKey : SourceRow.key(joining: plan.keyColumns.map { texts[$0] })
     let byteCount = fields.reduce(0) { $0 + $1.bytes.count + 1 }
-    let row = SourceRow(collection: collection, key: key, content: .record(.record(values)), byteCount: byteCount)
-    return .row(row, table: collection, place: "on line \(reader.recordLine)")
+    let row = SourceRow(collection: plan.collection, key: key, content: .record(.record(values)), byteCount: byteCount)
+    return .row(row, table: plan.name, place: "on line \(reader.recordLine)")
   }
 }

@@ -1,10 +1,9 @@
 // What becomes of the values of a column.
 
-import Foundation
 import QuireDatabase
 
 /// What becomes of the values of a column that are not NULL.
-enum ColumnRule {
+enum ColumnRule: Sendable {
   /// They stay as they are.
   case stored
   /// Those that fit become what the declared type says, and others stay.
@@ -21,7 +20,7 @@ enum ColumnRule {
     switch self {
     case .stored: ""
     case .hint(let hint): hint.what
-    case .type(let type): type.rawValue
+    case .type(let type): type.what
     case .entity: "names of entities"
     case .external: "data without the mark of where they stand"
     }
@@ -36,7 +35,8 @@ enum ColumnRule {
       value = coerced
     case .type(let type):
       guard let made = type.value(of: value) else {
-        throw BadField(reason: "“\(value.json.prefix(100))” in “\(column)” is no \(type.rawValue).")
+        let shown = (value.text ?? value.json).prefix(100)
+        throw BadField(reason: "“\(shown)” in “\(column)” is no \(type.rawValue).")
       }
       if made == value { return false }
       value = made

@@ -1,9 +1,9 @@
-// What texts become where somebody says that a column is of a type.
+// What values become where somebody says that a column is of a type.
 
 import Foundation
 package import QuireDatabase
 
-/// The type of a column of texts.
+/// The type that somebody says a column has.
 package enum FieldType: String, CaseIterable, Sendable {
   case text
   case integer
@@ -12,6 +12,36 @@ package enum FieldType: String, CaseIterable, Sendable {
   case date
   case uuid
   case bytes
+  /// A number that `Decimal` is read from.
+  case decimal
+  case seconds1970 = "seconds since 1970"
+  case milliseconds1970 = "milliseconds since 1970"
+  case microseconds1970 = "microseconds since 1970"
+  case nanoseconds1970 = "nanoseconds since 1970"
+  case seconds2001 = "seconds since 2001"
+  case nanoseconds2001 = "nanoseconds since 2001"
+  case julianDay = "Julian day"
+
+  /// The names of all types, for messages.
+  static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
+
+  /// What the report calls values that become it.
+  var what: String { epoch == nil ? rawValue : FieldType.date.rawValue }
+
+  /// Of a type that counts time: how long its unit is in seconds, and where it begins, in seconds from 2001.
+  private var epoch: (unit: Double, start: Double)? {
+    switch self {
+    case .seconds1970: (1, -Date.timeIntervalBetween1970AndReferenceDate)
+    case .milliseconds1970: (1e-3, -Date.timeIntervalBetween1970AndReferenceDate)
+    case .microseconds1970: (1e-6, -Date.timeIntervalBetween1970AndReferenceDate)
+    case .nanoseconds1970: (1e-9, -Date.timeIntervalBetween1970AndReferenceDate)
+    case .seconds2001: (1, 0)
+    case .nanoseconds2001: (1e-9, 0)
+    // A Julian day begins at noon.
+    case .julianDay: (86_400, -2_451_910.5 * 86_400)
+    default: nil
+    }
+  }
 
   /// What a text becomes; nil if it is none of the type.
   ///
@@ -26,7 +56,17 @@ package enum FieldType: String, CaseIterable, Sendable {
     case .date: ColumnHint.seconds(text).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
     case .uuid: UUID(uuidString: text).map { .uuid($0) }
     case .bytes: Self.bytes(text.utf8).map { .bytes($0) }
+    case .decimal: ColumnHint.decimal(text)
+    default: Double(text).flatMap { date($0) }
     }
+  }
+
+  /// The date that a number is.
+  private func date(_ number: Double) -> RowValue? {
+    guard let epoch, number.isFinite else { return nil }
+    // Divided, as the parts of a second are no numbers that a double has.
+    let seconds = epoch.unit < 1 ? number / (1 / epoch.unit).rounded() : number * epoch.unit
+    return .date(Date(timeIntervalSinceReferenceDate: seconds + epoch.start))
   }
 
   /// What a value of SQLite's becomes; nil if it is none of the type. Texts are taken as in a text.
@@ -40,6 +80,9 @@ package enum FieldType: String, CaseIterable, Sendable {
     case (.double, .integer(let number)): .double(Double(number))
     case (.bool, _): ColumnHint.bool.coerced(stored)
     case (.uuid, _): ColumnHint.uuid.coerced(stored)
+    case (.decimal, _): ColumnHint.decimal.coerced(stored)
+    case (_, .integer(let number)): date(Double(number))
+    case (_, .double(let number)): date(number)
     default: nil
     }
   }
