@@ -4,10 +4,13 @@ package import QuireDatabase
 
 /// What an import has come to.
 package struct ImportReport: Sendable {
-  private var counts: [ByteString: Int] = [:]
-  private var names: [String] = []
-  /// How many values of each kind the records have, lists and records inside them not counted.
-  package private(set) var kinds: [RowValue.Kind: Int] = [:]
+  /// How many rows each collection got, in the order in which their first rows came.
+  package private(set) var rowCounts: [(collection: String, rows: Int)] = []
+  /// Where in `rowCounts` a collection stands.
+  private var places: [ByteString: Int] = [:]
+  /// The place of the last row's collection.
+  private var place = 0
+  private var kindCounts = [Int](repeating: 0, count: RowValue.Kind.allCases.count)
   /// How many rows have an object without bytes, which is what a failed encoding leaves.
   package private(set) var emptyObjectCount = 0
   /// How many bytes the rows had in the source, about.
@@ -21,20 +24,38 @@ package struct ImportReport: Sendable {
   /// How many values were made something else than their storage class says.
   package internal(set) var coercions: [String: Int] = [:]
 
-  /// The rows of each collection, in the order in which their first rows came.
-  package var rowCounts: [(collection: String, rows: Int)] { names.map { ($0, counts[ByteString($0)] ?? 0) } }
   /// All rows that were stored.
-  package var rowCount: Int { counts.values.reduce(0, +) }
+  package var rowCount: Int { rowCounts.reduce(0) { $0 + $1.rows } }
+  /// How many values of each kind the records have, lists and records inside them not counted.
+  package var kinds: [RowValue.Kind: Int] {
+    var kinds: [RowValue.Kind: Int] = [:]
+    for kind in RowValue.Kind.allCases where kindCounts[kind.place] > 0 { kinds[kind] = kindCounts[kind.place] }
+    return kinds
+  }
 
   mutating func count(_ row: SourceRow) {
-    let name = ByteString(row.collection)
-    if counts[name] == nil { names.append(row.collection) }
-    counts[name, default: 0] += 1
+    if rowCounts.isEmpty || ByteString(rowCounts[place].collection) != ByteString(row.collection) {
+      place = findPlace(row.collection)
+    }
+    rowCounts[place].rows += 1
     byteCount += row.byteCount
     switch row.content {
-    case .record(let value): for field in value.record ?? [] { kinds[field.value.kind, default: 0] += 1 }
+    case .record(let value): for field in value.record ?? [] { kindCounts[field.value.kind.place] += 1 }
     case .bytes(let object, _): if object.isEmpty { emptyObjectCount += 1 }
     }
+  }
+
+  private mutating func findPlace(_ collection: String) -> Int {
+    if let place = places[ByteString(collection)] { return place }
+    places[ByteString(collection)] = rowCounts.count
+    rowCounts.append((collection, 0))
+    return rowCounts.count - 1
+  }
+
+  /// Counts rows of collections anew, of which nothing else is known, and the bytes that they had.
+  mutating func count(_ rows: [(collection: String, rows: Int)], byteCount: Int) {
+    rowCounts = rows
+    self.byteCount = byteCount
   }
 
   /// The report as one JSON record.
@@ -65,5 +86,24 @@ package struct ImportReport: Sendable {
     let bad = badCount == 0 ? "" : ", \(badCount) rows do not fit"
     lines.append("\(file): \(rowCount) rows\(isDryRun ? " would be stored" : "")\(bad)")
     return lines
+  }
+}
+
+extension RowValue.Kind {
+  /// Its place among all kinds.
+  fileprivate var place: Int {
+    switch self {
+    case .null: 0
+    case .bool: 1
+    case .integer: 2
+    case .float: 3
+    case .double: 4
+    case .text: 5
+    case .bytes: 6
+    case .uuid: 7
+    case .date: 8
+    case .list: 9
+    case .record: 10
+    }
   }
 }

@@ -49,13 +49,23 @@ package struct BadRow: Error, Hashable, Sendable, CustomStringConvertible {
   package let row: String
   /// Why it does not fit.
   package let reason: String
+  /// What the source has there, if that is a line.
+  package let content: RowValue.Field?
 
-  /// All three in a line.
+  init(table: String, row: String, reason: String, content: RowValue.Field? = nil) {
+    (self.table, self.row, self.reason, self.content) = (table, row, reason, content)
+  }
+
+  /// Where it is and why it does not fit, in a line.
   package var description: String { "table “\(table)”, row \(row): \(reason)" }
 
-  /// All three as JSON.
+  /// All of it as JSON.
   package var json: String {
-    (["table": .text(table), "row": .text(row), "reason": .text(reason)] as RowValue).json
+    var fields = [
+      RowValue.Field("table", .text(table)), RowValue.Field("row", .text(row)), RowValue.Field("reason", .text(reason)),
+    ]
+    if let content { fields.append(content) }
+    return RowValue.record(fields).json
   }
 }
 

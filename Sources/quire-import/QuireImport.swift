@@ -16,7 +16,7 @@ struct QuireImport: ParsableCommand {
       found rows that do not fit; 2, done, and rows were passed over; 64, the command line is none.
       """,
     version: "unreleased",
-    subcommands: [SQLite.self, CoreData.self, YapDatabase.self, CSV.self, MDB.self])
+    subcommands: [SQLite.self, CoreData.self, YapDatabase.self, NDJSON.self, CSV.self, MDB.self])
 }
 
 /// `quire-import sqlite`: the tables of SQLite and GRDB.
@@ -59,6 +59,29 @@ struct YapDatabase: ParsableCommand {
   @OptionGroup var arguments: ImportArguments
 
   func run() throws { try arguments.run { try YapDatabaseSource(arguments.source, besides: arguments.file) } }
+}
+
+/// `quire-import ndjson`: lines of JSON.
+struct NDJSON: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "ndjson",
+    abstract: "Lines of JSON as `quiredb export` writes them, or another program. - is standard input.",
+    discussion: """
+      A line is a row: {"collection": "songs", "key": "s1", "object": {"title": "Naima"}, "metadata": 7}. \
+      `quiredb import` stores such lines in a database that is there.
+      """)
+
+  @OptionGroup var arguments: ImportArguments
+  @Flag(help: "Of lines with one key the last one counts.") var replace = false
+  @Option(help: "The longest line in bytes.") var longestLine = 64 << 20
+
+  func validate() throws {
+    if longestLine < 1 { throw ValidationError("--longest-line is at least 1.") }
+  }
+
+  func run() throws {
+    try arguments.run { try LineSource(arguments.source, replaces: replace, longestLine: longestLine) }
+  }
 }
 
 /// `quire-import csv`: comma-separated values.
@@ -150,7 +173,10 @@ struct ImportArguments: ParsableArguments {
   }
 
   /// Imports what `open` gives, and tells what that has come to.
-  func run(_ open: () throws -> any RowSource) throws {
+  func run(_ open: () throws -> any RowSource) throws { try run { RowBatches(try open()) } }
+
+  /// The same of what stores its rows itself.
+  func run(_ open: () throws -> any BatchSource) throws {
     // A reader that has gone is an error of writing, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
     let report: ImportReport
@@ -173,7 +199,7 @@ struct ImportArguments: ParsableArguments {
     if report.badCount > 0 { throw dryRun ? ExitCode.failure : ExitCode(2) }
   }
 
-  private func imported(_ rows: any RowSource) throws -> ImportReport {
+  private func imported(_ rows: any BatchSource) throws -> ImportReport {
     let bad = try skipBad.map { try BadRowFile(at: $0) }
     let skip: ((BadRow) throws -> Void)? =
       dryRun ? { complain("\($0)") } : bad.map { file in { (row: BadRow) in try file.append(row) } }

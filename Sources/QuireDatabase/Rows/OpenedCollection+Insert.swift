@@ -3,18 +3,21 @@
 internal import QuireStorage
 
 extension OpenedCollection {
-  /// Stores a row that is put together, new or in the place of the one under `key`. Returns its id and whether it is
-  /// new. Walks the key index once.
-  func insertOrReplace(_ row: borrowing RowBuilder, _ key: String) throws -> (rowID: RowID, isNew: Bool) {
+  /// Stores a row that is put together, new or in the place of the one under `key`, which stays if it is not to be
+  /// replaced. Returns the id of the row under `key` and whether it is new. Walks the key index once.
+  func insertOrReplace(
+    _ row: borrowing RowBuilder, _ key: String, replaces: Bool
+  ) throws -> (rowID: RowID, isNew: Bool) {
     guard let id, let writer = transaction.writer else { throw transaction.notWriting() }
     // A long row may be refused by the disk and leave the transaction as it was: it goes first, and has its key entered
     // afterwards.
-    guard transaction.isStoredWhole(row) else { return try insertOrReplaceLong(row, key, id) }
+    guard transaction.isStoredWhole(row) else { return try insertOrReplaceLong(row, key, id, replaces) }
     transaction.mutationCount &+= 1
     let next = transaction.nextRowID
     // The last id is not given: refused before the key is entered.
     if next.rawValue == .max { _ = try transaction.allocateRowID() }
     if let existing = try rowID(id, key, orEnter: next) {
+      guard replaces else { return (existing, false) }
       try put(row, existing)
       unsafe writer.changes.append(.changed([.object, .metadata]), id, existing, key)
       return (existing, false)
@@ -28,9 +31,10 @@ extension OpenedCollection {
 
   @inline(never)
   private func insertOrReplaceLong(
-    _ row: borrowing RowBuilder, _ key: String, _ id: CollectionID
+    _ row: borrowing RowBuilder, _ key: String, _ id: CollectionID, _ replaces: Bool
   ) throws -> (rowID: RowID, isNew: Bool) {
     if let existing = try transaction.rowID(id, key) {
+      guard replaces else { return (existing, false) }
       try replace(row, key, existing, [.object, .metadata])
       return (existing, false)
     }

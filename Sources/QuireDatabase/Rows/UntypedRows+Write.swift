@@ -65,7 +65,7 @@ extension UntypedRows {
     guard let sanitizers = withDescription({ $0.collection.sanitizers }) else { return }
     let isStored: Void? = try unsafe withSanitized(object, key, sanitizers) { (object) throws in
       try unsafe withSanitized(metadata: metadata, key, sanitizers) { (metadata) throws in
-        try unsafe store(
+        _ = try unsafe store(
           key, object, sanitizers.hasObject ? nil : encoded, metadata, sanitizers.hasMetadata ? nil : encodedMetadata)
       }
       try unsafe sanitizers.didStore(object, key)
@@ -73,12 +73,23 @@ extension UntypedRows {
     if isStored == nil { _ = try remove(key) }
   }
 
+  /// Stores a row whole unless there is one under `key`. Returns whether it was stored.
+  @usableFromInline
+  func insert(_ key: String, _ object: UnsafeRawPointer, _ metadata: UnsafeRawPointer?) throws -> Bool {
+    guard isSanitized else { return try unsafe store(key, object, nil, metadata, nil, replaces: false) }
+    guard try opened.rowID(key) == nil else { return false }
+    try unsafe setSanitized(key, object, nil, metadata, nil)
+    return true
+  }
+
+  @discardableResult
   private func store(
     _ key: String, _ object: UnsafeRawPointer, _ encoded: [UInt8]?, _ metadata: UnsafeRawPointer?,
-    _ encodedMetadata: [UInt8]?
-  ) throws {
+    _ encodedMetadata: [UInt8]?, replaces: Bool = true
+  ) throws -> Bool {
     try opened.store(
-      key, hasMetadata: unsafe metadata != nil, unsafe boxed(object: object, metadata: .some(metadata))
+      key, hasMetadata: unsafe metadata != nil, replaces: replaces,
+      unsafe boxed(object: object, metadata: .some(metadata))
     ) { row in
       if let metadata = unsafe metadata { try unsafe append(metadata: metadata, encodedMetadata, key, to: &row) }
       try unsafe append(object: object, encoded, key, to: &row)
@@ -254,11 +265,14 @@ extension OpenedCollection {
 
   /// Stores a row whole. `build` appends the metadata, if it has some, and the object. It runs before anything is
   /// looked up: a coder of the app's may come back and change rows, this one too. So may the hooks of extensions, which
-  /// are shown `content`.
+  /// are shown `content`. A row that is there stays unless `replaces` says otherwise.
+  ///
+  /// - Returns: whether the row was stored.
+  @discardableResult
   func store(
-    _ key: String, hasMetadata: Bool, _ content: @autoclosure () -> RowContent,
+    _ key: String, hasMetadata: Bool, replaces: Bool = true, _ content: @autoclosure () -> RowContent,
     _ build: (inout RowBuilder) throws -> Void
-  ) throws {
+  ) throws -> Bool {
     try checkStorable(key)
     let transaction = transaction
     var row = RowBuilder()
@@ -272,6 +286,7 @@ extension OpenedCollection {
       if let session = try transaction.session() {
         try session.checkRowsMayChange()
         try transaction.finishRounds(before: key, of: state)
+        if !replaces, try rowID(key) != nil { return false }
         // Who hears of a row before it is stored is told whether it is new.
         if session.needsWillChange(of: state.name) {
           known = try state.id.flatMap { id throws(DatabaseError) in try transaction.rowID(id, key) }
@@ -287,10 +302,12 @@ extension OpenedCollection {
         try replace(row, key, known, [.object, .metadata])
         stored = (known, false)
       } else {
-        stored = try insertOrReplace(row, key)
+        stored = try insertOrReplace(row, key, replaces: replaces)
       }
+      if !stored.isNew, !replaces { return false }
       try transaction.session()?.did(stored.isNew ? .insert : .update, stored.rowID, key, state, content())
       if let above = state.trainingIsDue { try DictionaryTrainer(transaction).trainIfDue(state, above: above) }
+      return true
     } catch let error as StorageError {
       throw DatabaseError(error, collection: state.name, key: key)
     }

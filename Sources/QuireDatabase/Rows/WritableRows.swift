@@ -30,6 +30,21 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
     }
   }
 
+  /// Stores `object` under `key` unless there is a row. Returns whether it was stored.
+  ///
+  /// Costs what `set` costs, also where there is a row: the object is encoded before the key is looked up.
+  ///
+  /// - Throws: as `set(_:metadata:for:)`.
+  @inlinable package func insert(_ object: Object, metadata: Metadata? = nil, for key: String) throws -> Bool {
+    let rows = handle.rows
+    return try unsafe withUnsafePointer(to: object) { object in
+      guard let metadata else { return try unsafe rows.insert(key, UnsafeRawPointer(object), nil) }
+      return try unsafe withUnsafePointer(to: metadata) { metadata in
+        try unsafe rows.insert(key, UnsafeRawPointer(object), UnsafeRawPointer(metadata))
+      }
+    }
+  }
+
   /// Stores `object` and `metadata`, whose encoded forms the caller has already, under `key`: spares the coders. The
   /// bytes are what the coders made of these values, before compression; they are not looked at. Of a value without
   /// bytes the coder makes them.

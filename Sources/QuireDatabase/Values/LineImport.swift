@@ -16,13 +16,14 @@ package struct BadLine: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// The line with its number and the reason, as JSON.
   package var json: String {
-    var record: RowValue = ["line": .integer(Int128(number)), "reason": .text(reason)]
-    if let text = String(validating: bytes, as: UTF8.self) {
-      record["text"] = .text(text)
-    } else {
-      record["bytes"] = .bytes(bytes)
-    }
-    return record.json
+    let number = RowValue.Field("line", .integer(Int128(number)))
+    return RowValue.record([number, RowValue.Field("reason", .text(reason)), content]).json
+  }
+
+  /// The line as a field: `text`, or `bytes` if it is no UTF-8.
+  package var content: RowValue.Field {
+    String(validating: bytes, as: UTF8.self).map { RowValue.Field("text", .text($0)) }
+      ?? RowValue.Field("bytes", .bytes(bytes))
   }
 }
 
