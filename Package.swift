@@ -107,8 +107,10 @@ let package = Package(
       dependencies: ["QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireStorage", "QuireViews"],
       swiftSettings: safeSettings
     ),
+    // Archives of Foundation's, read without it, for those who come from where they were stored.
+    .target(name: "QuireArchives", packageAccess: false, swiftSettings: safeSettings),
     .target(
-      name: "YapCompat", dependencies: ["Quire", .product(name: "Logging", package: "swift-log")],
+      name: "YapCompat", dependencies: ["Quire", "QuireArchives", .product(name: "Logging", package: "swift-log")],
       packageAccess: false, swiftSettings: safeSettings
     ),
     .target(
@@ -135,7 +137,8 @@ let package = Package(
       swiftSettings: settings
     ),
     .target(
-      name: "QuireImporting", dependencies: ["CSQLite3", "QuireDatabase", "QuireStorage"], swiftSettings: settings
+      name: "QuireImporting", dependencies: ["CSQLite3", "QuireArchives", "QuireDatabase", "QuireStorage"],
+      swiftSettings: settings
     ),
     .executableTarget(
       name: "quire-import",

@@ -40,7 +40,9 @@ package struct ImportReport: Sendable {
     rowCounts[place].rows += 1
     byteCount += row.byteCount
     switch row.content {
-    case .record(let value): for field in value.record ?? [] { kindCounts[field.value.kind.place] += 1 }
+    case .record(let value), .values(let value, _):
+      for field in value.record ?? [] { kindCounts[field.value.kind.place] += 1 }
+      if value.bytes?.isEmpty == true { emptyObjectCount += 1 }
     case .bytes(let object, _): if object.isEmpty { emptyObjectCount += 1 }
     }
   }

@@ -90,6 +90,7 @@ package final class RowBatches: BatchSource {
 private struct OpenCollections {
   private let tx: QuireDatabase.WriteTransaction
   private var records = Opened<RowValue, NoMetadata>()
+  private var values = Opened<RowValue, RowValue>()
   private var bytes = Opened<[UInt8], [UInt8]>()
 
   init(_ tx: QuireDatabase.WriteTransaction) { self.tx = tx }
@@ -101,6 +102,10 @@ private struct OpenCollections {
       let tx = tx
       let rows = records.rows(row.collection) { tx[RowCollection<RowValue, NoMetadata>(row.collection)] }
       return try rows.insert(value, for: row.key)
+    case .values(let object, let metadata):
+      let tx = tx
+      let rows = values.rows(row.collection) { tx[RowCollection<RowValue, RowValue>(row.collection)] }
+      return try rows.insert(object, metadata: metadata, for: row.key)
     case .bytes(let object, let metadata):
       let tx = tx
       let rows = bytes.rows(row.collection) {

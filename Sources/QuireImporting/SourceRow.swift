@@ -17,6 +17,8 @@ package struct SourceRow: Sendable {
   package enum Content: Sendable {
     /// A record in the binary form, by names of fields.
     case record(RowValue)
+    /// Two values in the binary form.
+    case values(object: RowValue, metadata: RowValue?)
     /// Bytes that the app knows how to read, as they are.
     case bytes(object: [UInt8], metadata: [UInt8]?)
   }

@@ -57,8 +57,12 @@ struct YapDatabase: ParsableCommand {
     abstract: "Rows of YapDatabase with the bytes of their serializers, and edges that were added by hand.")
 
   @OptionGroup var arguments: ImportArguments
+  @Flag(help: "Makes records of archives and property lists, which YapCompat does not read, in the place of bytes.")
+  var decode = false
 
-  func run() throws { try arguments.run { try YapDatabaseSource(arguments.source, besides: arguments.file) } }
+  func run() throws {
+    try arguments.run { try YapDatabaseSource(arguments.source, besides: arguments.file, decodes: decode) }
+  }
 }
 
 /// `quire-import ndjson`: lines of JSON.

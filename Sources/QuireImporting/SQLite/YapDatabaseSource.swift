@@ -14,14 +14,17 @@ package final class YapDatabaseSource: RowSource {
   private var hasRows = true
   /// The extensions and the edges that stay behind.
   package private(set) var leftOut: [LeftOut] = []
-  /// None: bytes stay as they are.
-  package var coercions: [String: Int] { [:] }
+  /// How many archives and property lists became records; bytes stay as they are without that.
+  package private(set) var coercions: [String: Int] = [:]
+  private let decodes: Bool
 
   /// The rows of the file at `path`.
   ///
-  /// - Parameter target: where the new database is going to be: the source is copied beside it if it has a write-ahead
-  ///   log.
-  package init(_ path: String, besides target: String) throws {
+  /// - Parameters:
+  ///   - target: where the new database is going to be: the source is copied beside it if it has a write-ahead log.
+  ///   - decodes: whether archives and property lists become records, which YapCompat does not read.
+  package init(_ path: String, besides target: String, decodes: Bool = false) throws {
+    self.decodes = decodes
     database = try SQLiteDatabase(path, besides: target)
     leftOut = database.notes
     let list = try database.statement("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name DESC")
@@ -84,9 +87,29 @@ package final class YapDatabaseSource: RowSource {
     let object = rows.bytes(2)
     let metadata = rows.isNull(3) ? nil : rows.bytes(3)
     let byteCount = object.count + (metadata?.count ?? 0) + key.utf8.count
-    let content = SourceRow.Content.bytes(object: object, metadata: metadata)
+    let place = "“\(key)” of “\(collection)”"
+    var content = SourceRow.Content.bytes(object: object, metadata: metadata)
+    if decodes {
+      do throws(BadField) {
+        let read = try decoded(object, "object")
+        content = .values(
+          object: read,
+          metadata: try metadata.map { part throws(BadField) in
+            try decoded(part, "metadata")
+          })
+      } catch { return .bad(BadRow(table: "database2", row: place, reason: error.reason)) }
+    }
     let row = SourceRow(collection: collection, key: key, content: content, byteCount: byteCount)
-    return .row(row, table: "database2", place: "“\(key)” of “\(collection)”")
+    return .row(row, table: "database2", place: place)
+  }
+
+  /// What the bytes of a half hold.
+  private func decoded(_ bytes: [UInt8], _ half: String) throws(BadField) -> RowValue {
+    do {
+      let (value, kind) = try ArchivedValue.read(bytes)
+      if let kind { coercions[kind.rawValue, default: 0] += 1 }
+      return value
+    } catch { throw BadField(reason: "Its \(half) cannot be read: \(error) Without --decode its bytes come over.") }
   }
 
   /// An edge as a row; nil if it stays behind.

@@ -1,6 +1,7 @@
 // The fields of one object of an archive, and the values without behaviour that they make.
 
 internal import Foundation
+internal import QuireArchives
 
 /// The fields of an object, by their names.
 struct ArchivedFields {

@@ -1,58 +1,32 @@
 // Keyed archives, read without `NSKeyedUnarchiver`, which ends the process for archives that it does not like.
-//
-// An archive is a dictionary: `$top` says which object is the outermost one, `$objects` is the table of all of them.
-// An object is text, a number, bytes, or a dictionary of its fields, whose `$class` names its class. Objects name each
-// other by their places in the table.
 
 internal import Foundation
+internal import QuireArchives
 
 /// An archive whose bytes may be anything, and the objects that were made of it.
 ///
 /// Only classes that were named beforehand are made. Each object is made once; an object that is inside of itself, and
-/// objects that are nested deeper than `depthLimit`, are errors. Time and memory are in proportion to the bytes, also
+/// objects that are nested deeper than `ArchiveTable.depthLimit`, are errors. Time and memory are in proportion to the bytes, also
 /// where many objects share one list or one text.
 final class KeyedArchive {
-  /// How deep objects may be nested in each other.
-  static let depthLimit = 256
-
-  private var list: BinaryPropertyList
-  /// The table: numbers of objects of the list.
-  private let table: [Int]
-  private let root: Int
+  private var table: ArchiveTable
   private let classes: [String: any NSCoding.Type]
   private var made: [Int: NSObject] = [:]
-  private var names: [Int: String] = [:]
   /// The objects that are being made.
   private var open: Set<Int> = []
-  /// How many elements, fields and bytes may still be copied out of the list.
-  private var budget: Int
   /// Data that was handed out as a pointer.
   private var kept: [NSData] = []
   /// What a decoder that could not throw has noted.
   private(set) var failure: (any Error)?
 
   init(_ data: Data, _ classes: [String: any NSCoding.Type]) throws {
-    var list = try BinaryPropertyList(data)
-    guard case .dictionary(let pairs) = try list.node(list.top) else {
-      throw ArchiveError.damaged("its property list is no dictionary")
-    }
-    let fields = try list.fields(pairs)
-    guard let objects = fields["$objects"], case .array(let table) = try list.node(objects) else {
-      throw ArchiveError.damaged("it has no table of objects")
-    }
-    guard let top = fields["$top"], case .dictionary(let tops) = try list.node(top),
-      let root = try list.fields(tops)["root"], case .uid(let uid) = try list.node(root)
-    else { throw ArchiveError.damaged("it has no outermost object") }
-    self.list = list
-    self.table = table
-    self.root = uid
+    table = try ArchiveTable(data)
     self.classes = classes
-    budget = data.count * 8 + (1 << 20)
   }
 
   /// The outermost object.
   func rootObject() throws -> NSObject? {
-    let object = try object(root)
+    let object = try object(table.root)
     if let failure { throw failure }
     return object
   }
@@ -62,10 +36,7 @@ final class KeyedArchive {
   }
 
   /// Pays for elements, fields or bytes that are about to be copied.
-  func charge(_ count: Int) throws {
-    budget -= count
-    guard budget >= 0 else { throw ArchiveError.damaged("its objects share what they hold too often") }
-  }
+  func charge(_ count: Int) throws { try table.charge(count) }
 
   /// Holds data until the archive goes.
   func keep(_ data: NSData) { kept.append(data) }
@@ -77,22 +48,22 @@ final class KeyedArchive {
     if let failure { throw failure }
     if place == 0 { return nil }
     if let known = made[place] { return known }
-    guard table.indices.contains(place) else { throw ArchiveError.damaged("object \(place) is not in its table") }
+    let number = try table.number(at: place)
     guard !open.contains(place) else { throw ArchiveError("Object \(place) of the archive is inside of itself.") }
-    guard open.count < Self.depthLimit else {
-      throw ArchiveError("The objects of the archive are nested deeper than \(Self.depthLimit) times.")
+    guard open.count < ArchiveTable.depthLimit else {
+      throw ArchiveError("The objects of the archive are nested deeper than \(ArchiveTable.depthLimit) times.")
     }
     open.insert(place)
     defer { open.remove(place) }
-    let object = try make(table[place])
+    let object = try make(number)
     made[place] = object
     return object
   }
 
   private func make(_ number: Int) throws -> NSObject {
-    guard case .dictionary(let pairs) = try list.node(number) else { return try plain(number) }
-    let fields = ArchivedFields(try self.fields(pairs), self)
-    guard let name = try fields.number("$class").map(className) else {
+    guard case .dictionary(let pairs) = try table.node(number) else { return try plain(number) }
+    let fields = ArchivedFields(try table.fields(pairs), self)
+    guard let name = try fields.number("$class").map({ try table.className($0) }) else {
       throw ArchiveError.damaged("an object says nothing about its class")
     }
     if let type = classes[name] ?? renamed(name) {
@@ -114,27 +85,9 @@ final class KeyedArchive {
     return classes.values.first { ObjectIdentifier($0) == ObjectIdentifier(type) }
   }
 
-  /// The name of a class.
-  private func className(_ number: Int) throws -> String {
-    guard case .uid(let place) = try list.node(number), table.indices.contains(place) else {
-      throw ArchiveError.damaged("an object names no class")
-    }
-    if let known = names[place] { return known }
-    guard case .dictionary(let pairs) = try list.node(table[place]),
-      let name = try fields(pairs)["$classname"], case .string(let text) = try list.node(name)
-    else { throw ArchiveError.damaged("a class has no name") }
-    names[place] = text
-    return text
-  }
-
-  private func fields(_ pairs: [(key: Int, value: Int)]) throws -> [String: Int] {
-    try charge(pairs.count)
-    return try list.fields(pairs)
-  }
-
   /// A value that stands in a field, or in the table, as itself.
   private func plain(_ number: Int) throws -> NSObject {
-    switch try list.node(number) {
+    switch try table.node(number) {
     case .bool(let bool): return NSNumber(value: bool)
     case .integer(let integer): return NSNumber(value: integer)
     case .unsigned(let integer): return NSNumber(value: integer)
@@ -152,16 +105,16 @@ final class KeyedArchive {
 
   /// What a field holds: an object of the table, or a value that stands there itself.
   func value(_ number: Int) throws -> NSObject? {
-    if case .uid(let place) = try list.node(number) { return try object(place) }
+    if case .uid(let place) = try table.node(number) { return try object(place) }
     return try plain(number)
   }
 
   /// The objects of a list, none of which may be missing.
   func values(_ number: Int) throws -> [NSObject] {
-    guard case .array(let elements) = try list.node(number) else { throw ArchiveError.damaged("a list is none") }
+    guard case .array(let elements) = try table.node(number) else { throw ArchiveError.damaged("a list is none") }
     try charge(elements.count)
     return try elements.map { element in
-      guard case .uid(let place) = try list.node(element), let value = try object(place) else {
+      guard case .uid(let place) = try table.node(element), let value = try object(place) else {
         throw ArchiveError.damaged("an element of a list is missing")
       }
       return value

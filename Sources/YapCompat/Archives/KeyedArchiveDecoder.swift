@@ -1,6 +1,7 @@
 // The coder that an app's class is made with.
 
 internal import Foundation
+internal import QuireArchives
 
 /// One object of an archive, for the `init(coder:)` of its class.
 ///

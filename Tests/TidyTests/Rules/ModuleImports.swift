@@ -16,11 +16,13 @@ enum ModuleImports {
     "QuireRelationships": ["QuireDatabase"],
     "QuireIndexes": ["QuireDatabase", "QuireViews"],
     "Quire": ["QuireStorage", "QuireDatabase", "QuireIndexes", "QuireViews", "QuireRelationships"],
-    "YapCompat": ["Quire", "QuireDatabase", "QuireViews", "QuireRelationships"],
+    // What Foundation's archives hold, for who reads rows that were stored as such.
+    "QuireArchives": [],
+    "YapCompat": ["Quire", "QuireArchives", "QuireDatabase", "QuireViews", "QuireRelationships"],
     "YapExtensions": ["Quire", "QuireDatabase", "YapCompat"],
     "QuireTesting": ["QuireStorage", "QuireDatabase"],
     "quiredb": ["QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews"],
-    "QuireImporting": ["CSQLite3", "QuireStorage", "QuireDatabase"],
+    "QuireImporting": ["CSQLite3", "QuireArchives", "QuireStorage", "QuireDatabase"],
     "quire-import": ["QuireDatabase", "QuireImporting"],
     "quire-torture": [
       "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireTesting",

@@ -4,35 +4,36 @@
 // bytes that say how long the numbers of the table are, how many objects there are, which is the first, and where the
 // table is. Lists and dictionaries name their elements by their numbers.
 
-internal import Foundation
-
-/// Why an archive cannot be read.
-struct ArchiveError: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ description: String) { self.description = description }
-
-  static func damaged(_ what: String) -> ArchiveError { ArchiveError("This is no archive: \(what).") }
-}
+public import Foundation
 
 /// A binary property list, of bytes that may be anything.
 ///
 /// Nothing is read that was not asked for, and every object once. Time and memory are in proportion to the bytes:
 /// objects that lie over each other, which no writer makes, are an error once they take more bytes than there are.
-struct BinaryPropertyList {
+public struct BinaryPropertyList {
   /// An object; others are named by their numbers.
-  enum Node {
+  public enum Node {
+    /// Nothing.
     case null
+    /// A Boolean.
     case bool(Bool)
+    /// A number with a sign.
     case integer(Int64)
+    /// A number above the largest one with a sign.
     case unsigned(UInt64)
+    /// A number of single or double precision.
     case real(Double)
+    /// A date, in seconds since 2001.
     case date(Double)
+    /// Bytes.
     case data([UInt8])
+    /// A text.
     case string(String)
     /// A place in the object table of an archive.
     case uid(Int)
+    /// A list of objects.
     case array([Int])
+    /// Keys and values, in the order in which they stand.
     case dictionary([(key: Int, value: Int)])
   }
 
@@ -44,22 +45,26 @@ struct BinaryPropertyList {
   /// How many bytes may still be read.
   private var budget: Int
   /// The number of the outermost object.
-  let top: Int
+  public let top: Int
 
-  private static let header = Array("bplist00".utf8)
   private static let trailerByteCount = 32
 
+  /// The bytes that every such list begins with.
+  public static let beginning = Array("bplist00".utf8)
+
   /// Looks at the ends of the bytes only.
-  init(_ data: Data) throws {
+  ///
+  /// - Throws: ``ArchiveError`` for what is no such list.
+  public init(_ data: Data) throws {
     bytes = Array(data)
     let end = bytes.count - Self.trailerByteCount
-    guard end > Self.header.count, bytes.starts(with: Self.header) else {
+    guard end > Self.beginning.count, bytes.starts(with: Self.beginning) else {
       throw ArchiveError.damaged("it has no binary property list")
     }
     let (size, referenceSize) = (Int(bytes[end + 6]), Int(bytes[end + 7]))
     guard (1...8).contains(size), (1...8).contains(referenceSize),
       let count = Self.number(bytes, end + 8, 8), let top = Self.number(bytes, end + 16, 8),
-      let start = Self.number(bytes, end + 24, 8), start >= Self.header.count, start < end,
+      let start = Self.number(bytes, end + 24, 8), start >= Self.beginning.count, start < end,
       count > 0, count <= (end - start) / size, top < count
     else { throw ArchiveError.damaged("the end of its property list makes no sense") }
     offsets = (start, size)
@@ -77,12 +82,14 @@ struct BinaryPropertyList {
 
   // MARK: Objects
 
-  /// The object of a number.
-  mutating func node(_ number: Int) throws -> Node {
+  /// The object of a number. O(its bytes) the first time, constant time then.
+  ///
+  /// - Throws: ``ArchiveError`` if there is none, or it is none.
+  public mutating func node(_ number: Int) throws -> Node {
     if let known = nodes[number] { return known }
     guard number >= 0, number < count,
       let offset = Self.number(bytes, offsets.start + number * offsets.size, offsets.size),
-      offset >= Self.header.count, offset < offsets.start
+      offset >= Self.beginning.count, offset < offsets.start
     else { throw ArchiveError.damaged("object \(number) of its property list is nowhere") }
     let node = try read(at: offset)
     nodes[number] = node
@@ -90,7 +97,9 @@ struct BinaryPropertyList {
   }
 
   /// The elements of a dictionary by their keys; of keys that come twice the last one.
-  mutating func fields(_ pairs: [(key: Int, value: Int)]) throws -> [String: Int] {
+  ///
+  /// - Throws: ``ArchiveError`` for a key that is no text.
+  public mutating func fields(_ pairs: [(key: Int, value: Int)]) throws -> [String: Int] {
     var fields: [String: Int] = [:]
     for (key, value) in pairs {
       guard case .string(let name) = try node(key) else { throw ArchiveError.damaged("a key is no text") }
