@@ -8,8 +8,8 @@ public import Foundation
 
 /// The table of objects of a keyed archive, whose bytes may be anything.
 ///
-/// Who makes values of objects pays for all that is copied, so that time and memory are in proportion to the bytes, also
-/// where many objects share one list or one text. A value for one thread.
+/// Who makes values of objects pays for all that is copied, so that time and memory are in proportion to the bytes,
+/// also where many objects share one list or one text. A value for one thread.
 public struct ArchiveTable {
   /// How deep objects may be nested in each other.
   public static let depthLimit = 256

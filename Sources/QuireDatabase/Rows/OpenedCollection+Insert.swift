@@ -34,8 +34,7 @@ extension OpenedCollection {
     _ row: borrowing RowBuilder, _ key: String, _ id: CollectionID, _ replaces: Bool
   ) throws -> (rowID: RowID, isNew: Bool) {
     if let existing = try transaction.rowID(id, key) {
-      guard replaces else { return (existing, false) }
-      try replace(row, key, existing, [.object, .metadata])
+      if replaces { try replace(row, key, existing, [.object, .metadata]) }
       return (existing, false)
     }
     transaction.mutationCount &+= 1

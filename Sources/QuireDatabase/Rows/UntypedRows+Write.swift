@@ -53,7 +53,7 @@ extension UntypedRows {
     _ encodedMetadata: [UInt8]?
   ) throws {
     if isSanitized { return try unsafe setSanitized(key, object, encoded, metadata, encodedMetadata) }
-    try unsafe store(key, object, encoded, metadata, encodedMetadata)
+    _ = try unsafe store(key, object, encoded, metadata, encodedMetadata)
   }
 
   @inline(never)
@@ -73,17 +73,7 @@ extension UntypedRows {
     if isStored == nil { _ = try remove(key) }
   }
 
-  /// Stores a row whole unless there is one under `key`. Returns whether it was stored.
-  @usableFromInline
-  func insert(_ key: String, _ object: UnsafeRawPointer, _ metadata: UnsafeRawPointer?) throws -> Bool {
-    guard isSanitized else { return try unsafe store(key, object, nil, metadata, nil, replaces: false) }
-    guard try opened.rowID(key) == nil else { return false }
-    try unsafe setSanitized(key, object, nil, metadata, nil)
-    return true
-  }
-
-  @discardableResult
-  private func store(
+  func store(
     _ key: String, _ object: UnsafeRawPointer, _ encoded: [UInt8]?, _ metadata: UnsafeRawPointer?,
     _ encodedMetadata: [UInt8]?, replaces: Bool = true
   ) throws -> Bool {
@@ -265,10 +255,7 @@ extension OpenedCollection {
 
   /// Stores a row whole. `build` appends the metadata, if it has some, and the object. It runs before anything is
   /// looked up: a coder of the app's may come back and change rows, this one too. So may the hooks of extensions, which
-  /// are shown `content`. A row that is there stays unless `replaces` says otherwise.
-  ///
-  /// - Returns: whether the row was stored.
-  @discardableResult
+  /// are shown `content`. A row that is there stays unless it is to be replaced. Returns whether the row was stored.
   func store(
     _ key: String, hasMetadata: Bool, replaces: Bool = true, _ content: @autoclosure () -> RowContent,
     _ build: (inout RowBuilder) throws -> Void

@@ -35,12 +35,19 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   /// Costs what `set` costs, also where there is a row: the object is encoded before the key is looked up.
   ///
   /// - Throws: as `set(_:metadata:for:)`.
-  @inlinable package func insert(_ object: Object, metadata: Metadata? = nil, for key: String) throws -> Bool {
+  package func insert(_ object: Object, metadata: Metadata? = nil, for key: String) throws -> Bool {
     let rows = handle.rows
+    if rows.isSanitized {
+      guard try handle.opened.rowID(key) == nil else { return false }
+      try set(object, metadata: metadata, for: key)
+      return true
+    }
     return try unsafe withUnsafePointer(to: object) { object in
-      guard let metadata else { return try unsafe rows.insert(key, UnsafeRawPointer(object), nil) }
+      guard let metadata else {
+        return try unsafe rows.store(key, UnsafeRawPointer(object), nil, nil, nil, replaces: false)
+      }
       return try unsafe withUnsafePointer(to: metadata) { metadata in
-        try unsafe rows.insert(key, UnsafeRawPointer(object), UnsafeRawPointer(metadata))
+        try unsafe rows.store(key, UnsafeRawPointer(object), nil, UnsafeRawPointer(metadata), nil, replaces: false)
       }
     }
   }

@@ -190,7 +190,7 @@ private final class ValueStoring {
       do throws(DatabaseError) { try build(&row, .none) } catch { opened.transaction.note(error) }
       return .encoded(row.bytes)
     }
-    try opened.store(key, hasMetadata: metadata != nil, content()) { row in
+    _ = try opened.store(key, hasMetadata: metadata != nil, content()) { row in
       try build(&row, .dictionary(above: Self.compressedAbove))
     }
   }

@@ -112,8 +112,8 @@ struct CoreDataColumns {
       LeftOut(
         name: "the mark of \(table).\(column)",
         reason: """
-          all its data begin with the byte 1, as if some stood in files. If the store has a folder beside it whose name \
-          begins with a dot, copy it along and begin again; else the byte is a part of the data
+          all its data begin with the byte 1, as if some stood in files. If the store has a folder beside it whose \
+          name begins with a dot, copy it along and begin again; else the byte is a part of the data
           """))
     return .stored
   }

@@ -4,8 +4,8 @@ import QuireDatabase
 
 /// The rows of a store of Core Data's, as records.
 ///
-/// The key of a row is its number, `Z_PK`, as text. A relationship to one is the key of the other row. A table that joins
-/// two entities is a collection of pairs.
+/// The key of a row is its number, `Z_PK`, as text. A relationship to one is the key of the other row. A table that
+/// joins two entities is a collection of pairs.
 package final class CoreDataSource: RowSource {
   private let database: SQLiteDatabase
   private var queue: TableQueue
@@ -142,7 +142,7 @@ private struct CoreDataLayout {
     guard let changes = map.table(plan.name) else { return false }
     guard changes.key.isEmpty else {
       throw ImportError(
-        "The map names a key of “\(plan.name)”: in a store of Core Data's relationships lead to numbers, which stay keys."
+        "The map names a key of “\(plan.name)”: relationships of Core Data's lead to numbers, which stay keys."
       )
     }
     try plan.follow(changes)

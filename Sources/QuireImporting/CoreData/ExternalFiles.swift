@@ -49,8 +49,8 @@ final class ExternalFiles: Sendable {
     guard let found = try? FileManager.default.attributesOfItem(atPath: path) else {
       throw BadField(
         reason: """
-          The data of “\(column)” are to be in the file \(path), which is not there. Copy the folder that begins with a \
-          dot along with the store, or leave the column out by --map.
+          The data of “\(column)” are to be in the file \(path), which is not there. Copy the folder that begins with \
+          a dot along with the store, or leave the column out by --map.
           """)
     }
     guard found[.type] as? FileAttributeType == .typeRegular,

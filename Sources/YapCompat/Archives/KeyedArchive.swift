@@ -6,8 +6,8 @@ internal import QuireArchives
 /// An archive whose bytes may be anything, and the objects that were made of it.
 ///
 /// Only classes that were named beforehand are made. Each object is made once; an object that is inside of itself, and
-/// objects that are nested deeper than `ArchiveTable.depthLimit`, are errors. Time and memory are in proportion to the bytes, also
-/// where many objects share one list or one text.
+/// objects that are nested deeper than `ArchiveTable.depthLimit`, are errors. Time and memory are in proportion to
+/// the bytes, also where many objects share one list or one text.
 final class KeyedArchive {
   private var table: ArchiveTable
   private let classes: [String: any NSCoding.Type]
