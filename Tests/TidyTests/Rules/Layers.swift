@@ -16,7 +16,7 @@ struct Layers {
       module: "QuireStorage",
       folders: [
         "Threads", "Memory", "File", "Format", "Page", "Tree", "Bulk", "Log", "Snapshot", "Transaction", "Checkpoint",
-        "Engine",
+        "Engine", "Salvage",
       ]),
     // Diagnostics lie low: all work is told to them, and they ask a database through a protocol of their own. `Core`
     // is what transactions share; `Database`, what apps do with it, lies below the work that is made of whole
