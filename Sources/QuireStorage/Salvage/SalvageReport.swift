@@ -112,7 +112,7 @@ package struct SalvageLoss: Sendable {
   /// The page that is damaged, where it is one page.
   package let page: PageNumber?
   /// The least key that may be lost, in the form of `SalvagedEntry.key`; nil: from the first key on.
-  package let lower: [UInt8]?
+  package internal(set) var lower: [UInt8]?
   /// What lost keys are below; nil: to the last key.
   package internal(set) var upper: [UInt8]?
   /// How many entries are lost, if that is known.
@@ -121,4 +121,25 @@ package struct SalvageLoss: Sendable {
   package internal(set) var staleCount = 0
   /// Why, in words for people.
   package let reason: String
+}
+
+/// Losses in the order they were found, with a limit.
+struct SalvageLossList {
+  private(set) var losses: [SalvageLoss] = []
+  /// Beyond so many, what is lost of a tree becomes one range.
+  private static let limit = 100_000
+
+  /// Adds a loss; those of one tree follow each other.
+  mutating func add(_ loss: SalvageLoss) {
+    guard losses.count >= Self.limit, let last = losses.last, last.tree == loss.tree else {
+      losses.append(loss)
+      return
+    }
+    var wide = last
+    if let lower = wide.lower, loss.lower.map({ SalvageKey.compare($0, lower) < 0 }) ?? true { wide.lower = loss.lower }
+    if let upper = wide.upper, loss.upper.map({ SalvageKey.compare($0, upper) > 0 }) ?? true { wide.upper = loss.upper }
+    wide.count = wide.count.flatMap { count in loss.count.map { $0 + count } }
+    wide.staleCount += loss.staleCount
+    losses[losses.count - 1] = wide
+  }
 }

@@ -1,0 +1,80 @@
+// The leaves of one tree that were found by looking at all pages, in the order of their first keys.
+
+/// What tells pages of the newest state from old ones.
+struct SalvageLiveness {
+  /// The places that the free map calls free; nil if there is none that can be believed.
+  let free: PageBits?
+  /// The commit of the meta page that the map belongs to.
+  let newestBirth: UInt64
+
+  /// Whether the page at `number`, made by `birth`, is part of the newest state. Each place in use is a page of that
+  /// state: one that verifies is its page, unless a write to it was lost.
+  func isCurrent(_ number: UInt64, birth: UInt64) -> Bool {
+    guard let free else { return false }
+    return birth <= newestBirth && !free[number]
+  }
+}
+
+/// An index of the leaves of one tree: 40 bytes for each, and up to 64 of its first key.
+struct SalvageLeaves {
+  struct Leaf {
+    let page: UInt64
+    let birth: UInt64
+    /// The number of entries.
+    let count: Int32
+    let isCurrent: Bool
+    /// Whether the first key is longer than what is kept of it.
+    let isCut: Bool
+    fileprivate let keyStart: Int
+    fileprivate let keyCount: Int32
+  }
+
+  private(set) var leaves: [Leaf] = []
+  private var keys: [UInt8] = []
+  private static let keptByteCount = 64
+
+  /// Reads each of `found` once.
+  init(_ found: ArraySlice<SalvageScan.Leaf>, _ liveness: SalvageLiveness, _ keyKind: KeyKind, _ pages: SalvagePages) {
+    let page = pages.makeBuffer()
+    defer { page.base.deallocate() }
+    leaves.reserveCapacity(found.count)
+    for leaf in found {
+      do throws(SalvageDefect) { _ = try pages.load(leaf.page, checksum: nil, into: page) } catch { continue }
+      guard page.level == 0, page.count > 0, page.birth == leaf.birth else { continue }
+      let key = SalvageKey.bytes(page.leafKey(0), keyKind)
+      let kept = key.prefix(Self.keptByteCount)
+      leaves.append(
+        Leaf(
+          page: leaf.page, birth: leaf.birth, count: Int32(truncatingIfNeeded: page.count),
+          isCurrent: liveness.isCurrent(leaf.page, birth: leaf.birth), isCut: kept.count < key.count,
+          keyStart: keys.count, keyCount: Int32(kept.count)))
+      keys.append(contentsOf: kept)
+    }
+    let keys = keys
+    leaves.sort { left, right in
+      let order = SalvageKey.compare(Self.key(of: left, keys), Self.key(of: right, keys))
+      return order != 0 ? order < 0 : left.page < right.page
+    }
+  }
+
+  private static func key(of leaf: Leaf, _ keys: [UInt8]) -> [UInt8] {
+    Array(keys[leaf.keyStart..<(leaf.keyStart + Int(leaf.keyCount))])
+  }
+
+  /// What is kept of the first key of a leaf: no key of the leaf is below it.
+  func firstKey(_ index: Int) -> [UInt8] { Self.key(of: leaves[index], keys) }
+
+  /// Whether a range that had `gap.count` entries has all of them in leaves of the newest state.
+  func isComplete(_ gap: SalvageGap, besides walk: SalvageWalk?) -> Bool {
+    guard let expected = gap.count else { return false }
+    var found = 0
+    for index in leaves.indices {
+      let key = firstKey(index)
+      if gap.isBelow(key) { break }
+      let leaf = leaves[index]
+      guard leaf.isCurrent, !leaf.isCut, !gap.isAbove(key), walk?.reached[leaf.page] != true else { continue }
+      found += Int(leaf.count)
+    }
+    return found == expected
+  }
+}

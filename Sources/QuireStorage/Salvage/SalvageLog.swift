@@ -1,0 +1,193 @@
+// The log of a damaged database, as far as it verifies.
+
+/// Reads the log that a meta page names and keeps what it says of each tree.
+///
+/// Nothing is applied behind the first record that does not verify: what is delivered is a state that once was.
+struct SalvageLog {
+  /// By id, settled.
+  private(set) var changes: [TreeID: SalvageChanges] = [:]
+  /// Trees that the log has made, and not dropped again.
+  private(set) var created: [TreeID: (keyKind: KeyKind, name: String?)] = [:]
+  private(set) var dropped: Set<TreeID> = []
+  /// Trees of whose entries in the data file none is left.
+  private(set) var cleared: Set<TreeID> = []
+  /// What of the log is lost.
+  private(set) var losses: [SalvageLoss] = []
+  /// The commit that it leads to.
+  private(set) var csn: CSN
+  /// The end of what was applied; nil if nothing was.
+  private(set) var end: LSN?
+  private(set) var commitCount = 0
+  /// Holds the memory that the changes point to.
+  private var reader: LogReader?
+
+  /// Reads the log of `meta`. Touches every byte of its segments.
+  ///
+  /// - Parameter known: records up to this commit are passed over.
+  init(_ meta: MetaPage, _ logFiles: LogFiles, after known: CSN? = nil) {
+    csn = max(meta.csn, known ?? meta.csn)
+    checkStrays(meta, logFiles)
+    guard !meta.isComplete else { return }
+    var meta = meta
+    let files = openSegments(of: &meta, logFiles)
+    defer { for file in files { file.close() } }
+    guard !meta.segments.isEmpty else { return }
+    do throws(StorageError) {
+      let reader = try LogReader(meta, files: files)
+      let scan = try reader.scan()
+      self.reader = reader
+      apply(scan, reader, after: known ?? CSN(0))
+      checkEnd(of: scan, reader, meta, files, path: logFiles.databasePath)
+    } catch {
+      lose(.log, "The log cannot be read: \(error.message)")
+    }
+  }
+
+  private mutating func lose(_ kind: SalvageLoss.Kind, _ reason: String) {
+    losses.append(
+      SalvageLoss(kind: kind, tree: nil, page: nil, lower: nil, upper: nil, count: nil, reason: reason))
+  }
+
+  /// Files that are newer than the meta page tell that it is not the newest.
+  private mutating func checkStrays(_ meta: MetaPage, _ logFiles: LogFiles) {
+    do throws(StorageError) { try logFiles.checkStrays(meta) } catch {
+      guard error.code == .damagedMetaPage else { return }
+      lose(.metaPage, "A log is newer than the meta page: what came after \(meta.csn) or is in that log is lost.")
+    }
+  }
+
+  // MARK: Files
+
+  /// Opens the segments up to the first that is not there in full, and takes the others out of `meta`.
+  private mutating func openSegments(of meta: inout MetaPage, _ logFiles: LogFiles) -> [any File] {
+    var files: [any File] = []
+    for (index, segment) in meta.segments.enumerated() {
+      let path = logFiles.path(segment.fileIndex)
+      guard let (file, byteCount) = open(path, logFiles.fileSystem) else {
+        lose(.log, "Log segment \(segment.number) cannot be opened: what it and those behind it hold is lost.")
+        meta.segments.removeSubrange(index...)
+        return files
+      }
+      files.append(file)
+      guard byteCount < segment.byteCount else { continue }
+      lose(.log, "Log segment \(segment.number) has \(byteCount) of \(segment.byteCount) bytes.")
+      meta.segments[index].byteCount = byteCount & ~7
+      meta.segments.removeSubrange((index + 1)...)
+      return files
+    }
+    return files
+  }
+
+  private func open(_ path: String, _ fileSystem: any FileSystem) -> (any File, Int)? {
+    do throws(SystemError) {
+      let file = try fileSystem.open(path, .readOnly)
+      do throws(SystemError) {
+        let status = try file.status()
+        if status.isRegularFile, status.byteCount >= 2 * LogLayout.blockByteCount { return (file, status.byteCount) }
+      } catch {
+        file.close()
+        throw error
+      }
+      file.close()
+      return nil
+    } catch {
+      return nil
+    }
+  }
+
+  // MARK: Records
+
+  private mutating func apply(_ scan: LogScan, _ reader: LogReader, after known: CSN) {
+    var order = 0
+    for (index, record) in scan.records.enumerated() {
+      if let defect = scan.defect, index >= defect.record { break }
+      defer { end = LSN(record.header.lsn.rawValue + UInt64(record.header.recordByteCount)) }
+      guard record.header.csn > known else { continue }
+      var operations = LogOperationReader(reader.committedBody(of: record))
+      while let operation = operations.next() {
+        order += 1
+        take(operation, order)
+      }
+      if operations.isDamaged {
+        lose(.log, "A record of the log breaks the format, at \(record.header.lsn): what follows is lost.")
+        break
+      }
+      if record.header.kind == .commit {
+        commitCount += 1
+        csn = record.header.csn
+      }
+    }
+    for tree in changes.keys { changes[tree]?.settle() }
+  }
+
+  private mutating func take(_ operation: LogOperation, _ order: Int) {
+    switch operation {
+    case .put(let tree, let key, let value):
+      changes[tree, default: SalvageChanges(key.kind)].put(key, value, order: order)
+    case .delete(let tree, let key):
+      changes[tree, default: SalvageChanges(key.kind)].put(key, nil, order: order)
+    case .createTree(let tree, let kind, let name):
+      created[tree] = (kind, String(validating: name, as: UTF8.self))
+      changes[tree] = SalvageChanges(kind)
+    case .dropTree(let tree):
+      created[tree] = nil
+      changes[tree] = nil
+      dropped.insert(tree)
+    case .nextRowID: break
+    case .deleteRange(let tree, let lower, let upper):
+      guard let kind = (lower ?? upper)?.kind else {
+        cleared.insert(tree)
+        changes[tree]?.removeAll()
+        return
+      }
+      changes[tree, default: SalvageChanges(kind)].deleteRange(from: lower, to: upper, order: order)
+    }
+  }
+
+  // MARK: The end
+
+  /// What stands behind the last record that was applied.
+  private mutating func checkEnd(
+    of scan: LogScan, _ reader: LogReader, _ meta: MetaPage, _ files: [any File], path: String
+  ) {
+    do throws(StorageError) { try reader.checkMarks(scan, path: path) } catch {
+      let kind: SalvageLoss.Kind = error.code == .damagedMetaPage ? .metaPage : .log
+      return lose(kind, "What was committed after \(csn) is lost. \(error.message)")
+    }
+    guard losses.isEmpty, hasBytes(behind: scan, meta, files) else { return }
+    lose(
+      .log,
+      """
+      Behind \(scan.endLSN), where the log ends with \(csn), something stands that does not verify: commits that a crash \
+      cut off, or damaged ones.
+      """)
+  }
+
+  /// Whether anything was written behind the end of the chain.
+  private func hasBytes(behind scan: LogScan, _ meta: MetaPage, _ files: [any File]) -> Bool {
+    guard let last = meta.segments.lastIndex(where: { $0.firstLSN <= scan.endLSN }) else { return false }
+    let window = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+    defer { window.deallocate() }
+    for index in last..<meta.segments.count {
+      let segment = meta.segments[index]
+      let start = Int(scan.endLSN.rawValue) - Int(segment.firstLSN.rawValue)
+      var offset = index == last ? start : LogLayout.firstRecordOffset
+      while offset < segment.byteCount {
+        let part = UnsafeMutableRawBufferPointer(rebasing: window[..<min(window.count, segment.byteCount - offset)])
+        do throws(StorageError) { try files[index].readFully(into: part, at: offset) } catch { return true }
+        if part.contains(where: { $0 != 0 }) { return true }
+        offset += part.count
+      }
+    }
+    return false
+  }
+}
+
+extension LogOperation.SearchKeyBytes {
+  fileprivate var kind: KeyKind {
+    switch self {
+    case .bytes: .bytes
+    case .int64: .int64
+    }
+  }
+}
