@@ -11,14 +11,14 @@ struct QuireDB: ParsableCommand {
     abstract: "Looks into databases, checks, copies and compacts them.",
     discussion: """
       Exit codes: 0, done; 1, there is a defect, or a row or a collection that was asked for is not there, or \
-      something went wrong, which standard error tells; 2, an import is done and has passed over lines; 64, the \
-      command line is none.
+      something went wrong, which standard error tells; 2, an import is done and has passed over lines, or a salvage is \
+      done and something is lost; 64, the command line is none.
       """,
     version: "unreleased, file format \(MetaPage.formatVersion)",
     subcommands: [
       Info.self, Check.self, Stats.self, Collections.self, Count.self, Get.self, Scan.self, Export.self, Import.self,
       Extensions.self, Views.self, Edges.self, Feed.self, ListIndexes.self, Plan.self, Backup.self, Checkpoint.self,
-      Compact.self, Pages.self, Page.self, Log.self,
+      Compact.self, Salvage.self, Pages.self, Page.self, Log.self,
     ])
   /// Runs the subcommand that the command line names.
   static func main() {

@@ -89,15 +89,7 @@ final class DatabaseCore: Sendable {
         try find(tx.treeNames, path, { tx.tree(named: $0) }) { try tx.value(for: $0, in: $1) }
       }
       if let found { return found }
-      return try engine.write { tx in
-        let trees = DatabaseTrees(
-          rows: try tx.createTree(DatabaseTrees.rowsName, keys: .int64),
-          keys: try tx.createTree(DatabaseTrees.keysName, keys: .bytes),
-          collections: try tx.createTree(DatabaseTrees.collectionsName, keys: .bytes),
-          info: try tx.createTree(DatabaseTrees.infoName, keys: .bytes))
-        try tx.put([DatabaseTrees.formatVersion], for: DatabaseTrees.formatKey, in: trees.info)
-        return trees
-      }
+      return try engine.write { tx in try DatabaseTrees(making: tx) }
     }
   }
 

@@ -23,3 +23,14 @@ struct DatabaseTrees: Sendable {
   static let nextCollectionIDKey = [UInt8]("nextCollectionID".utf8)
   static let formatVersion: UInt8 = 1
 }
+
+extension DatabaseTrees {
+  /// Makes the trees of an empty database.
+  init(making tx: borrowing QuireStorage.WriteTransaction) throws(StorageError) {
+    self.init(
+      rows: try tx.createTree(Self.rowsName, keys: .int64), keys: try tx.createTree(Self.keysName, keys: .bytes),
+      collections: try tx.createTree(Self.collectionsName, keys: .bytes),
+      info: try tx.createTree(Self.infoName, keys: .bytes))
+    try tx.put([Self.formatVersion], for: Self.formatKey, in: info)
+  }
+}

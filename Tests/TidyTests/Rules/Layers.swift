@@ -26,7 +26,7 @@ struct Layers {
       folders: [
         "Errors", "Diagnostics", "Compression", "Coding", "Encryption", "Collections", "Changes", "ObjectCache",
         "Catalog", "Feed", "Core", "Transaction", "Extensions", "Rows", "Values", "Database", "Following",
-        "Registration", "Observation", "Rewriting", "Control",
+        "Registration", "Observation", "Rewriting", "Control", "Salvage",
       ],
       upward: [
         // Places where `Extensions` keeps what it has of a database and of a transaction: what is registered, what

@@ -1,0 +1,212 @@
+// Rows and their key index.
+//
+// A row has its collection and its key with it, so the key index is made anew from the rows. The one of the damaged
+// database, as far as it can be read, tells two things that no row does: which rows are lost, by collection and key,
+// and which of those that may be old have been removed since.
+
+internal import QuireStorage
+
+extension SalvageWork {
+  /// Copies all rows that can be read, and makes the key index.
+  func salvageRows(_ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees) throws {
+    try forEach(sources.rows, "rows") { entry throws in try takeRow(entry, tx, trees) }
+    try tellLostRanges()
+    try compareKeys(tx, trees)
+    try settleDoubtful(tx, trees)
+  }
+
+  // MARK: Rows
+
+  private func takeRow(
+    _ entry: SalvagedEntry, _ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees
+  ) throws {
+    guard let number = entry.integerKey, RowID(stored: number) != nil else {
+      return try report(SalvageFinding(.lostContent, "An entry of the rows has a number that no row has."))
+    }
+    lastRow = max(lastRow, number)
+    guard let row = unsafe try? RowView(entry.value), SalvagedCollections.isPossible(row.collection),
+      unsafe row.key.isUTF8 && row.key.count <= Limits.rowKeyByteCount
+    else {
+      return try report(SalvageFinding(.lostRow, row: number, nil, nil, "What is stored of the row breaks the format."))
+    }
+    let id = row.collection
+    let key = unsafe [UInt8](row.key)
+    let metadataDefect = unsafe row.metadata.flatMap { half in unsafe defect(of: half, id) }
+    if let defect = unsafe metadataDefect ?? defect(of: row.object, id) {
+      if entry.standing != .mayBeOld { try loseRow(number, id, key, defect) }
+      return
+    }
+    guard try store(number, id.prefix + key, entry.standing, tx, trees) else { return }
+    unsafe try tx.put(entry.value, for: number, in: trees.rows)
+    rowCount += 1
+    collections.count(id) { $0.kept += 1 }
+    switch entry.standing {
+    case .current: break
+    case .mayBeOld: doubtful.insert(number)
+    case .unverified:
+      try report(
+        SalvageFinding(
+          .unprovenRow, row: number, collections[id].name, String(decoding: key, as: UTF8.self),
+          "No checksum proves the row."))
+    }
+  }
+
+  /// Notes a row in the key index. Returns whether the row is to be stored: of two under one key the newer one is, but
+  /// one that may be old gives way.
+  private func store(
+    _ number: Int64, _ key: [UInt8], _ standing: SalvageStanding, _ tx: borrowing QuireStorage.WriteTransaction,
+    _ trees: DatabaseTrees
+  ) throws -> Bool {
+    let value = number.littleEndianBytes
+    if try tx.insert(value, for: key, in: trees.keys) { return true }
+    guard let other = try tx.value(for: key, in: trees.keys).flatMap({ Int64(littleEndianBytes: $0) }) else {
+      return false
+    }
+    if standing == .mayBeOld, !doubtful.contains(other) { return false }
+    // Numbers grow: the one that comes later was stored later.
+    try remove(other, tx, trees)
+    try tx.put(value, for: key, in: trees.keys)
+    return true
+  }
+
+  /// Takes a row out again; its entry in the key index is the caller's.
+  private func remove(
+    _ number: Int64, _ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees
+  ) throws {
+    let isOld = doubtful.remove(number) != nil
+    let id = try tx.withValue(for: number, in: trees.rows) { bytes in
+      try unsafe bytes.withUnsafeBytes { bytes in
+        let row = try unsafe RowView(bytes)
+        if !isOld { try loseRow(number, row.collection, unsafe [UInt8](row.key), "Another row has its key.") }
+        return row.collection
+      }
+    }
+    try tx.delete(number, in: trees.rows)
+    rowCount -= 1
+    if let id { collections.count(id) { $0.kept -= 1 } }
+  }
+
+  /// Why a half of a row cannot be read; nil if it can, or is encrypted.
+  private func defect(of half: UnsafeRawBufferPointer, _ id: CollectionID) -> String? {
+    do {
+      if unsafe SealedHeader.isSealed(half) {
+        _ = try unsafe SealedHeader(half)
+        hasSealed = true
+        return nil
+      }
+      let header = try unsafe StoredHeader(half.bytes)
+      guard header.decodedByteCount != nil else { return nil }
+      if let number = header.dictionary { collections.count(id) { $0.lastDictionary = max($0.lastDictionary, number) } }
+      _ = try unsafe ValueCompression.decode(half.bytes) { number in
+        guard let dictionary = collections.all[id]?.dictionaries[number] else {
+          throw CompressionError.missingDictionary(number)
+        }
+        return dictionary
+      }
+      return nil
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  private func loseRow(_ number: Int64, _ id: CollectionID, _ key: [UInt8], _ reason: String) throws {
+    collections.count(id) { $0.lost += 1 }
+    let name = collections[id].name ?? "salvaged.\(id.rawValue)"
+    try report(SalvageFinding(.lostRow, row: number, name, String(decoding: key, as: UTF8.self), reason))
+  }
+
+  private func tellLostRanges() throws {
+    for loss in losses(of: sources.rows) {
+      let what = loss.kind == .value ? "A part of the row" : "The page"
+      let old = loss.staleCount > 0 ? " \(loss.staleCount) rows of it are there that may be old." : ""
+      var finding = SalvageFinding(.lostRows, loss, "\(what) is damaged: \(loss.reason).\(old)")
+      finding.firstRow = Self.number(loss.lower)
+      finding.endRow = Self.number(loss.upper)
+      try report(finding)
+    }
+  }
+
+  private static func number(_ key: [UInt8]?) -> Int64? {
+    key.flatMap { UInt64(bigEndianBytes: $0) }.map { Int64(bitPattern: $0 ^ 1 << 63) }
+  }
+
+  // MARK: The key index
+
+  /// Holds what is left of the key index against the new one.
+  private func compareKeys(_ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees) throws {
+    try forEach(sources.keys, "the key index") { entry throws in
+      guard entry.standing != .mayBeOld, entry.integerKey == nil, unsafe entry.key.count >= CollectionID.byteCount,
+        let number = unsafe Int64(littleEndianBytes: entry.value), RowID(stored: number) != nil
+      else { return }
+      lastRow = max(lastRow, number)
+      let found = unsafe try tx.value(for: entry.key, in: trees.keys).flatMap { Int64(littleEndianBytes: $0) }
+      if found == number {
+        try confirm(number, tx, trees)
+      } else if try !tx.contains(number, in: trees.rows) {
+        let key = unsafe [UInt8](entry.key)
+        guard let id = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)).map(CollectionID.init) else { return }
+        var reason = "It was in a damaged part of the file."
+        if let found, doubtful.contains(found) {
+          reason += " An older row that had its key is there, row \(found)."
+          try confirm(found, tx, trees)
+        }
+        try loseRow(number, id, Array(key.dropFirst(CollectionID.byteCount)), reason)
+      }
+    }
+    try tellLosses(of: sources.keys, as: .madeAnew, "The key index was damaged, and is made anew from the rows")
+  }
+
+  /// The key index has the row, so that it is there, though what it holds may be old.
+  private func confirm(
+    _ number: Int64, _ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees
+  ) throws {
+    guard doubtful.remove(number) != nil else { return }
+    try tellOld(number, tx, trees, "The row is there, but what it holds may be older than the newest state.")
+  }
+
+  private func tellOld(
+    _ number: Int64, _ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees, _ reason: String
+  ) throws {
+    guard let (id, key) = try place(of: number, tx, trees) else { return }
+    collections.count(id) { $0.old += 1 }
+    try report(
+      SalvageFinding(.oldRow, row: number, collections[id].name, String(decoding: key, as: UTF8.self), reason))
+  }
+
+  /// The collection and the key of a row of the new database.
+  private func place(
+    of number: Int64, _ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees
+  ) throws -> (CollectionID, [UInt8])? {
+    try tx.withValue(for: number, in: trees.rows) { bytes in
+      try unsafe bytes.withUnsafeBytes { bytes in
+        let row = try unsafe RowView(bytes)
+        return (row.collection, unsafe [UInt8](row.key))
+      }
+    }
+  }
+
+  /// Takes out rows that may be old and that a part of the key index which is whole does not have: they were removed.
+  private func settleDoubtful(_ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees) throws {
+    let gaps = sources.keys == nil ? nil : losses(of: sources.keys)
+    for number in doubtful.sorted() {
+      guard let (id, rowKey) = try place(of: number, tx, trees) else { continue }
+      let key = id.prefix + rowKey
+      if gaps?.contains(where: { $0.mayHold(key) }) ?? true {
+        try tellOld(number, tx, trees, "The row may have been changed or removed since.")
+      } else {
+        try remove(number, tx, trees)
+        try tx.delete(key, in: trees.keys)
+      }
+    }
+    doubtful = []
+  }
+}
+
+extension SalvageLoss {
+  /// Whether a key lies in the lost range.
+  fileprivate func mayHold(_ key: [UInt8]) -> Bool {
+    if let lower, key.lexicographicallyPrecedes(lower) { return false }
+    if let upper, !key.lexicographicallyPrecedes(upper) { return false }
+    return true
+  }
+}

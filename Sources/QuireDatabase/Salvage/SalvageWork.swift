@@ -1,0 +1,96 @@
+// The work of salvaging: what all steps share.
+
+internal import QuireStorage
+
+/// One salvage, from the damaged trees into those of a new database.
+///
+/// Memory: what is noted of collections, with their dictionaries; the numbers of rows that may be old; the records of
+/// extensions; and what the reader and one transaction take.
+final class SalvageWork {
+  let reader: SalvageReader
+  private let sink: (SalvageFinding) throws -> Void
+  private let tell: (String) -> Void
+  var sources: SalvagedTrees
+  var collections = SalvagedCollections()
+  var rowCount = 0
+  var entryCount = 0
+  private(set) var lossCount = 0
+  /// Rows of the new database that may be old, as long as nothing proves that they are there.
+  var doubtful: Set<Int64> = []
+  /// The highest number of a row that anything names.
+  var lastRow: Int64 = 0
+  var hasSealed = false
+
+  init(
+    _ reader: SalvageReader, _ report: @escaping (SalvageFinding) throws -> Void, _ progress: @escaping (String) -> Void
+  ) {
+    self.reader = reader
+    sink = report
+    tell = progress
+    sources = SalvagedTrees(reader.trees)
+  }
+
+  func report(_ finding: SalvageFinding) throws {
+    if finding.isLoss { lossCount += 1 }
+    try sink(finding)
+  }
+
+  /// Calls `body` with each entry of a tree.
+  func forEach(_ tree: SalvagedTree?, _ what: String, _ body: (SalvagedEntry) throws -> Void) throws {
+    guard let tree else { return }
+    tell(what)
+    var seen = 0
+    try reader.forEachEntry(of: tree) { entry throws in
+      seen += 1
+      if seen % 4096 == 0 {
+        try Task.checkCancellation()
+        tell("\(what), \(seen)")
+      }
+      try body(entry)
+    }
+  }
+
+  // MARK: Losses
+
+  /// What the reader has found of a tree.
+  func losses(of tree: SalvagedTree?) -> [SalvageLoss] {
+    guard let tree else { return [] }
+    return reader.losses.filter { $0.tree == tree.id }
+  }
+
+  /// Tells what the reader has found of a tree, as the kind that it is there.
+  func tellLosses(of tree: SalvagedTree?, as kind: SalvageFinding.Kind, _ what: String) throws {
+    for loss in losses(of: tree) { try report(SalvageFinding(kind, loss, "\(what): \(loss.reason)")) }
+  }
+
+  /// Tells what concerns no tree.
+  func tellGeneralLosses() throws {
+    for loss in reader.losses where loss.tree == nil {
+      let kind: SalvageFinding.Kind =
+        switch loss.kind {
+        case .log: .lostCommits
+        // The other page has the same, or the log has what is missing.
+        case .metaPage: if case .newestMetaPage = reader.source.basis { .madeAnew } else { .lostCommits }
+        case .catalog, .range, .value: .lostContent
+        }
+      try report(SalvageFinding(kind, loss, loss.reason))
+    }
+  }
+
+  // MARK: Trees that are copied as they are
+
+  /// Copies a tree entry by entry, but for what may be old.
+  func copy(_ source: SalvagedTree, _ name: String, _ tx: borrowing QuireStorage.WriteTransaction) throws {
+    let target = try tx.createTree(name, keys: source.keyKind)
+    try forEach(source, "the tree “\(name)”") { entry throws in
+      guard entry.standing != .mayBeOld else { return }
+      if let key = entry.integerKey {
+        unsafe try tx.put(entry.value, for: key, in: target)
+      } else {
+        unsafe try tx.put(entry.value, for: entry.key, in: target)
+      }
+      entryCount += 1
+    }
+    try tellLosses(of: source, as: .lostContent, "A part of the tree “\(name)”")
+  }
+}
