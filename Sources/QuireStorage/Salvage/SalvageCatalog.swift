@@ -8,6 +8,8 @@ struct SalvageCatalog {
     /// Its root, or its id and kind of keys alone.
     var root: TreeRoot
     var isRootKnown: Bool
+    /// Whether nothing shows that the root is the newest.
+    var isStale = false
   }
 
   private(set) var entries: [TreeID: Entry] = [:]
@@ -31,8 +33,10 @@ struct SalvageCatalog {
           broken += 1
           return false
         }
-        let isKnown = standing == .current || Self.isUsable(entry.root, standing, file)
-        found[entry.root.id] = Entry(name: entry.name, root: entry.root, isRootKnown: isKnown)
+        let isKnown = standing == .current || Self.isUsable(entry.root, file)
+        // A page in use is of the newest state, and so is what it leads to.
+        let isStale = standing != .current && file.liveness.free == nil
+        found[entry.root.id] = Entry(name: entry.name, root: entry.root, isRootKnown: isKnown, isStale: isStale)
         return true
       } lost: {
         outcomes.append($0)
@@ -50,7 +54,7 @@ struct SalvageCatalog {
 
   /// Whether the root that an old leaf of the catalog names is still that of the tree: it verifies, at a place that is
   /// in use.
-  private static func isUsable(_ root: TreeRoot, _ standing: SalvageStanding, _ file: SalvageFile) -> Bool {
+  private static func isUsable(_ root: TreeRoot, _ file: SalvageFile) -> Bool {
     guard !root.reference.isNone else { return file.liveness.free == nil }
     let page = file.pages.makeBuffer()
     defer { page.base.deallocate() }

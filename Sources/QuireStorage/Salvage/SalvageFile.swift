@@ -4,7 +4,7 @@
 final class SalvageFile {
   let pages: SalvagePages
   let liveness: SalvageLiveness
-  /// What an entry is worth to which the way from the root is whole.
+  /// What an entry is worth to which the way from a root of the newest state is whole.
   private let standing: SalvageStanding
   private var foundLeaves: SalvageScan?
 
@@ -40,12 +40,13 @@ final class SalvageFile {
   ///
   /// - Parameters:
   ///   - root: the tree's root, or, with `isRootKnown` false, its id and kind of keys alone.
+  ///   - isStale: whether the root may be an old one.
   ///   - includesStale: whether entries are taken that may be old.
   ///   - body: called with page, index and worth of an entry; returns whether it could be used. If not, an older
   ///     version may follow.
   ///   - note: called behind each lost range.
   func forEachEntry(
-    of root: TreeRoot, isRootKnown: Bool, includesStale: Bool,
+    of root: TreeRoot, isRootKnown: Bool, isStale: Bool = false, includesStale: Bool,
     _ body: (PageBytes, Int, SalvageStanding) throws -> Bool, lost note: (Outcome) throws -> Void
   ) throws {
     var fill: SalvageFill?
@@ -70,10 +71,11 @@ final class SalvageFile {
         SalvageGap(lower: nil, upper: nil, page: nil, level: Limits.treeLevels, count: nil, reason: reason), nil)
     }
     let walk = SalvageWalk(pages, root)
+    let proven: SalvageStanding = isStale && standing == .current ? .mayBeOld : standing
     while let step = walk.next() {
       switch step {
       case .leaf(let page, let isProven):
-        for index in 0..<page.count { _ = try body(page, index, isProven ? standing : .unverified) }
+        for index in 0..<page.count { _ = try body(page, index, isProven ? proven : .unverified) }
       case .lost(let gap): try take(gap, walk)
       }
     }

@@ -89,7 +89,8 @@ struct SalvageFooting {
     let other = try way(valid[1], .otherMetaPage)
     guard other.catalog.isWhole else { return (first, []) }
     let reason = """
-      The newest meta page, of \(newest.csn), leads nowhere: what came after \(valid[1].csn) and is not in the log is lost.
+      The newest meta page, of \(newest.csn), leads nowhere: what came after \(valid[1].csn) and is not in the log is \
+      lost.
       """
     let loss = SalvageLoss(
       kind: .metaPage, tree: nil, page: nil, lower: nil, upper: nil, count: nil, reason: reason)

@@ -158,8 +158,8 @@ struct SalvageLog {
     lose(
       .log,
       """
-      Behind \(scan.endLSN), where the log ends with \(csn), something stands that does not verify: commits that a crash \
-      cut off, or damaged ones.
+      Behind \(scan.endLSN), where the log ends with \(csn), something stands that does not verify: commits that a \
+      crash cut off, or damaged ones.
       """)
   }
 

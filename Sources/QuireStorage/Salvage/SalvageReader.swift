@@ -105,7 +105,8 @@ package final class SalvageReader {
         logStanding: source.basis == .pages ? .mayBeOld : .current, body)
       if log?.cleared.contains(tree.id) != true {
         try file.forEachEntry(
-          of: entry.root, isRootKnown: entry.isRootKnown, includesStale: options.includesStale
+          of: entry.root, isRootKnown: entry.isRootKnown, isStale: entry.isStale,
+          includesStale: options.includesStale
         ) { page, index, standing in
           try delivery.take(page, index, standing)
         } lost: { outcome in

@@ -1,0 +1,252 @@
+// Damaged databases are read as far as they are whole, and all that is lost is told.
+
+import QuireStorage
+import QuireTesting
+import Testing
+
+@Suite struct SalvageTests {
+  /// What is done to pages.
+  private enum Damage: CaseIterable {
+    case zero, flip, swap, older
+  }
+
+  /// Damages so many random pages of the data file; returns which have changed.
+  private static func damage(
+    _ disk: SimulatedDisk, _ database: SalvageDatabase, count: Int, _ random: inout SeededRandom
+  ) -> Set<UInt64> {
+    let (size, path) = (database.pageSize, SalvageDatabase.path)
+    let before = database.disk.bytes(of: path) ?? []
+    let pageCount = Int(database.meta.pageCount)
+    func page(_ number: Int) -> [UInt8] { Array(before[(number * size)..<((number + 1) * size)]) }
+    for _ in 0..<count {
+      let number = 2 + random.below(pageCount - 2)
+      switch random.pick(Damage.allCases) {
+      case .zero: disk.overwrite([UInt8](repeating: 0, count: size), at: number * size, of: path)
+      case .flip: disk.flipBit(random.below(8), at: number * size + random.below(size), of: path)
+      case .swap:
+        let other = 2 + random.below(pageCount - 2)
+        disk.overwrite(page(number), at: other * size, of: path)
+        disk.overwrite(page(other), at: number * size, of: path)
+      case .older: disk.makeStale(at: number * size, of: path)
+      }
+    }
+    let after = disk.bytes(of: path) ?? []
+    let changed = (2..<pageCount).filter { number in
+      let range = (number * size)..<((number + 1) * size)
+      return before[range] != after[range]
+    }
+    return Set(changed.map { UInt64($0) })
+  }
+
+  /// Reads `disk` and compares all of its files with what they were before.
+  private static func salvage(
+    _ disk: SimulatedDisk, _ options: SalvageOptions = SalvageOptions()
+  ) throws -> SalvageOutcome {
+    let before = disk.names.map { disk.bytes(of: $0) }
+    let names = disk.names
+    let outcome = try SalvageOutcome(disk, options)
+    #expect(disk.names == names && disk.names.map { disk.bytes(of: $0) } == before, "files have been changed")
+    return outcome
+  }
+
+  @Test(arguments: [true, false]) func undamagedIsReadInFull(isClosed: Bool) throws {
+    let database = try SalvageDatabase(seed: 1, isClosed: isClosed)
+    let outcome = try Self.salvage(database.disk)
+    #expect(outcome.losses.isEmpty, "\(outcome.losses)")
+    if !isClosed, !outcome.losses.isEmpty, let log = try Inspector(at: SalvageDatabase.path, fileSystem: database.disk).log() {
+      print(log.meta.segments, log.scan.endLSN, log.reasonForEnd, log.scan.records.count)
+      let seg = log.meta.segments[0]; let b = database.disk.bytes(of: "\(SalvageDatabase.path)-log\(seg.fileIndex)") ?? []
+      let e = Int(log.scan.endLSN.rawValue - seg.firstLSN.rawValue)
+      print(e, b.count, b.indices.filter { $0 >= e && b[$0] != 0 }.prefix(20), b[e..<min(e+200, b.count)])
+    }
+    #expect(outcome.entries.mapValues(\.value) == database.content && outcome.names == database.names)
+    #expect(outcome.entries.values.allSatisfy { $0.standing == .current })
+    #expect(outcome.problems(database, damaged: []).isEmpty)
+    #expect(outcome.source.basis == .newestMetaPage && outcome.source.hasFreeMap)
+    #expect(isClosed || outcome.source.logCommitCount > 0)
+  }
+
+  @Test(arguments: [true, false]) func damagedPages(isClosed: Bool) throws {
+    let database = try SalvageDatabase(seed: 2, isClosed: isClosed)
+    var random = SeededRandom(seed: firstSeed())
+    var lost = 0
+    var stale = 0
+    for trial in 0..<TestSize.trials(400, divisor: 12) {
+      let disk = database.disk.copy()
+      let damaged = Self.damage(disk, database, count: 1 + trial % 9, &random)
+      trace("trial \(trial): \(damaged.sorted())")
+      let outcome = try Self.salvage(disk)
+      let problems = outcome.problems(database, damaged: damaged)
+      #expect(problems.isEmpty, """
+        trial \(trial), pages \(damaged.sorted()), free map \(outcome.source.hasFreeMap), \(outcome.source.basis), \
+        \(problems.count) problems: \(problems.prefix(3)) \(outcome.losses)
+        """)
+      lost += outcome.losses.count
+      stale += outcome.entries.values.count { $0.standing == .mayBeOld }
+    }
+    #expect(lost > 0 && stale > 0, "\(lost) losses, \(stale) old entries")
+  }
+
+  /// The check notices losses that are not told, and old entries that are not marked.
+  @Test func checkCanFail() throws {
+    let database = try SalvageDatabase(seed: 2, isClosed: true)
+    var random = SeededRandom(seed: 5)
+    let disk = database.disk.copy()
+    let damaged = Self.damage(disk, database, count: 20, &random)
+    var outcome = try Self.salvage(disk)
+    #expect(outcome.problems(database, damaged: damaged).isEmpty)
+    outcome.losses = []
+    #expect(outcome.problems(database, damaged: damaged).contains { $0.contains("no loss says so") })
+    #expect(outcome.problems(database, damaged: []).contains { $0.contains("intact and not found") })
+    outcome = try Self.salvage(disk)
+    outcome.entries = outcome.entries.mapValues { SalvageOutcome.Entry(value: $0.value, standing: .current) }
+    #expect(outcome.problems(database, damaged: damaged).contains { $0.contains("old and not marked") })
+  }
+
+  /// Everything that leads to the leaves is gone: catalog and branches.
+  @Test(arguments: [true, false]) func leavesAloneGiveTheNewestState(isClosed: Bool) throws {
+    let database = try SalvageDatabase(seed: 3, isClosed: isClosed)
+    let disk = database.disk.copy()
+    let above = database.footings.values.reduce(into: database.catalogPages) { $0.formUnion($1.above) }
+    for number in above { disk.flipBit(1, at: Int(number) * database.pageSize + 99, of: SalvageDatabase.path) }
+    let outcome = try Self.salvage(disk, SalvageOptions(includesStale: false))
+    let problems = outcome.problems(database, damaged: above)
+    #expect(problems.isEmpty, "\(problems.prefix(5))")
+    #expect(outcome.entries.mapValues(\.value) == database.content)
+    #expect(outcome.losses.contains { $0.kind == .catalog })
+  }
+
+  /// A branch that is lost is made whole by the leaves that it led to, and nothing is reported.
+  @Test func lostBranchLosesNothing() throws {
+    let database = try SalvageDatabase(seed: 4, isClosed: true)
+    let branches = database.footings.values.reduce(into: Set<UInt64>()) { $0.formUnion($1.above) }
+    for number in TestSize.some(branches.sorted(), of: 3) {
+      let disk = database.disk.copy()
+      disk.flipBit(3, at: Int(number) * database.pageSize + 60, of: SalvageDatabase.path)
+      let outcome = try Self.salvage(disk)
+      #expect(outcome.losses.isEmpty, "\(outcome.losses)")
+      #expect(outcome.entries.mapValues(\.value) == database.content)
+    }
+  }
+
+  @Test(arguments: [true, false]) func oneMetaPageIsEnough(isClosed: Bool) throws {
+    let database = try SalvageDatabase(seed: 6, isClosed: isClosed)
+    for slot in 0...1 {
+      let disk = database.disk.copy()
+      disk.overwrite([UInt8](repeating: 0, count: 512), at: slot * database.pageSize, of: SalvageDatabase.path)
+      let outcome = try Self.salvage(disk)
+      let problems = outcome.problems(database, damaged: [], isLogWhole: false)
+      #expect(problems.isEmpty, "slot \(slot): \(problems.prefix(5)) \(outcome.losses)")
+      #expect(outcome.source.basis == .otherMetaPage)
+      if isClosed { #expect(outcome.losses.isEmpty && outcome.entries.mapValues(\.value) == database.content) }
+    }
+  }
+
+  @Test func withoutMetaPagesTheLogTellsTheIdentity() throws {
+    let database = try SalvageDatabase(seed: 7, isClosed: false)
+    let disk = database.disk.copy()
+    for slot in 0...1 {
+      disk.overwrite([UInt8](repeating: 0, count: 512), at: slot * database.pageSize, of: SalvageDatabase.path)
+    }
+    let outcome = try Self.salvage(disk)
+    #expect(outcome.source.basis == .pages && outcome.source.databaseID == database.meta.databaseID)
+    let wrong = outcome.problems(database, damaged: [], isLogWhole: false)
+    #expect(wrong.isEmpty, "\(wrong.prefix(5))")
+    // Catalog and log are intact: the state is the newest, though nothing proves it.
+    #expect(outcome.entries.mapValues(\.value) == database.content && outcome.names == database.names)
+    #expect(outcome.entries.values.allSatisfy { $0.standing == .mayBeOld })
+  }
+
+  @Test func withoutIdentityNothingIsProven() throws {
+    let database = try SalvageDatabase(seed: 8, isClosed: true)
+    let disk = database.disk.copy()
+    for slot in 0...1 {
+      disk.overwrite([UInt8](repeating: 0, count: 512), at: slot * database.pageSize, of: SalvageDatabase.path)
+    }
+    let error = #expect(throws: StorageError.self) { try Self.salvage(disk) }
+    #expect(error?.code == .damagedMetaPage)
+    let outcome = try Self.salvage(disk, SalvageOptions(believesUnverified: true))
+    #expect(outcome.source.basis == .structure)
+    #expect(outcome.entries.values.allSatisfy { $0.standing == .unverified })
+    let found = database.content.filter { outcome.entries[$0.key]?.value == $0.value }
+    #expect(found.count == database.content.count && outcome.names == database.names)
+  }
+
+  @Test func truncatedFile() throws {
+    let database = try SalvageDatabase(seed: 9, isClosed: true)
+    let count = Int(database.meta.pageCount)
+    for kept in TestSize.some(Array(2..<count), of: 8) {
+      let disk = database.disk.copy()
+      disk.setLength(kept * database.pageSize + 17, of: SalvageDatabase.path)
+      let outcome = try Self.salvage(disk)
+      let problems = outcome.problems(database, damaged: Set(UInt64(kept)..<UInt64(count)))
+      #expect(problems.isEmpty, "\(kept) pages: \(problems.prefix(5))")
+    }
+  }
+
+  @Test func damagedLog() throws {
+    let database = try SalvageDatabase(seed: 10, isClosed: false)
+    var random = SeededRandom(seed: firstSeed())
+    let segment = try #require(database.meta.segments.first)
+    let log = try #require(try Inspector(at: SalvageDatabase.path, fileSystem: database.disk).log())
+    let end = Int(log.scan.endLSN.rawValue - segment.firstLSN.rawValue)
+    var cut = 0
+    for trial in 0..<TestSize.trials(80) {
+      let disk = database.disk.copy()
+      let offset = database.meta.logOffset + random.below(end - database.meta.logOffset)
+      trace("trial \(trial): byte \(offset)")
+      disk.flipBit(random.below(8), at: offset, of: "\(SalvageDatabase.path)-log\(segment.fileIndex)")
+      let outcome = try Self.salvage(disk)
+      let problems = outcome.problems(database, damaged: [], isLogWhole: false)
+      #expect(problems.isEmpty, "byte \(offset): \(problems.prefix(5)) \(outcome.losses)")
+      if outcome.source.csn < log.scan.endCSN { cut += 1 }
+    }
+    #expect(cut > 0)
+  }
+
+  /// Without proof, what has a flipped bit is read all the same, and marked.
+  @Test func unverifiedEntriesAreMarked() throws {
+    let database = try SalvageDatabase(seed: 11, isClosed: true)
+    let leaf = try #require(database.footings.values.first { $0.own.count == 1 }?.own.first)
+    let disk = database.disk.copy()
+    disk.flipBit(0, at: Int(leaf) * database.pageSize + database.pageSize - 1, of: SalvageDatabase.path)
+    let outcome = try Self.salvage(disk, SalvageOptions(believesUnverified: true))
+    for (key, footing) in database.footings {
+      let standing = outcome.entries[key]?.standing
+      #expect(standing == (footing.own.contains(leaf) ? .unverified : .current), "\(key)")
+    }
+  }
+
+  @Test func openDatabaseIsRefused() throws {
+    let tiny = TinyDatabase()
+    let engine = try tiny.open()
+    let error = #expect(throws: StorageError.self) { try SalvageReader(at: TinyDatabase.path, fileSystem: tiny.disk) }
+    #expect(error?.code == .alreadyOpen)
+    try engine.close()
+    #expect(try SalvageReader(at: TinyDatabase.path, fileSystem: tiny.disk).trees.isEmpty)
+    #expect(tiny.disk.openFileCount() == 0)
+  }
+
+  /// Any bytes end in an error or in entries, and in an end.
+  @Test func noise() throws {
+    let database = try SalvageDatabase(seed: 12, isClosed: false, entryCount: 100)
+    var random = SeededRandom(seed: firstSeed())
+    let names = database.disk.names
+    for trial in 0..<TestSize.trials(200) {
+      let disk = database.disk.copy()
+      for _ in 0...trial % 5 {
+        let name = random.pick(names)
+        let count = disk.bytes(of: name)?.count ?? 1
+        disk.burst(at: random.below(count), byteCount: 1 + random.below(3000), of: name, seed: random.next())
+      }
+      for believes in [false, true] {
+        do {
+          let outcome = try Self.salvage(disk, SalvageOptions(believesUnverified: believes))
+          #expect(outcome.misplaced.isEmpty)
+        } catch let error as StorageError {
+          #expect([.damagedMetaPage, .newerFormat].contains(error.code), "\(error)")
+        }
+      }
+    }
+  }
+}
