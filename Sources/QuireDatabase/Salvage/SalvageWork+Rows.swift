@@ -110,6 +110,8 @@ extension SalvageWork {
   }
 
   private func loseRow(_ number: Int64, _ id: CollectionID, _ key: [UInt8], _ reason: String) throws {
+    // A row that cannot be used is missed by the key index as well.
+    guard lostRows.insert(number).inserted else { return }
     collections.count(id) { $0.lost += 1 }
     let name = collections[id].name ?? "salvaged.\(id.rawValue)"
     try report(SalvageFinding(.lostRow, row: number, name, String(decoding: key, as: UTF8.self), reason))

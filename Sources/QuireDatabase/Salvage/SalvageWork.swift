@@ -4,8 +4,8 @@ internal import QuireStorage
 
 /// One salvage, from the damaged trees into those of a new database.
 ///
-/// Memory: what is noted of collections, with their dictionaries; the numbers of rows that may be old; the records of
-/// extensions; and what the reader and one transaction take.
+/// Memory: what is noted of collections, with their dictionaries; the numbers of rows that may be old, and of those that are
+/// lost; the records of extensions; and what the reader and one transaction take.
 final class SalvageWork {
   let reader: SalvageReader
   private let sink: (SalvageFinding) throws -> Void
@@ -17,6 +17,8 @@ final class SalvageWork {
   private(set) var lossCount = 0
   /// Rows of the new database that may be old, as long as nothing proves that they are there.
   var doubtful: Set<Int64> = []
+  /// Rows that were told as lost.
+  var lostRows: Set<Int64> = []
   /// The highest number of a row that anything names.
   var lastRow: Int64 = 0
   var hasSealed = false

@@ -1,0 +1,196 @@
+// What becomes of extensions, names, dictionaries and encrypted rows when a database is salvaged.
+
+import Foundation
+import Quire
+import QuireStorage
+import QuireTesting
+import Testing
+
+@Suite("Salvaging what is beside rows") struct SalvageExtensionTests {
+  private struct Track: Codable, Sendable, Equatable { var title: String, album: String }
+
+  private static let tracks = RowCollection<Track, NoMetadata>("tracks")
+  private static let albums = RowCollection<String, NoMetadata>("albums", coder: .json)
+  private static let view = AutoView(
+    "byAlbum", over: tracks, version: "1", group: { $0.album }, sortKey: { $0.title })
+  private static let graph = Relationship<Track>("graph", over: tracks) { track in
+    [Edge("album", to: albums, key: track.album)]
+  }
+
+  private let folder: TestFolder
+  private var newPath: String { folder.url.appendingPathComponent("new.quire").path }
+
+  /// Forty tracks of four albums, and an edge by hand from each album to a track.
+  init() throws {
+    folder = try TestFolder()
+    let db = try folder.open(Database.Options(durability: .relaxed, feeds: [ChangeFeed("feed", keeping: .keys)]))
+    try db.write { tx throws in
+      for number in 0..<4 { try tx[Self.albums].set("Album \(number)", for: "a\(number)") }
+      for number in 0..<40 {
+        try tx[Self.tracks].set(Track(title: "T\(number)", album: "a\(number % 4)"), for: "t\(number)")
+      }
+    }
+    try db.register(Self.view)
+    try db.register(Self.graph)
+    try db.write { tx throws in
+      let edges = try tx.relationship(Self.graph)
+      for number in 0..<4 {
+        try edges.add(
+          Edge(
+            "likes", from: Self.albums, "a\(number)", to: Self.tracks, "t\(number)",
+            rules: .deleteSourceIfDestinationDeleted))
+      }
+    }
+    try db.close()
+  }
+
+  private func salvage() throws -> (SalvageOutcome, [SalvageFinding]) {
+    var findings: [SalvageFinding] = []
+    let salvage = DatabaseSalvage(folder.path, kinds: [SalvagedEdges.self], report: { findings.append($0) })
+    let outcome = try salvage.run(to: newPath)
+    #expect(outcome.defects.isEmpty)
+    return (outcome, findings)
+  }
+
+  /// Registers everything in the new database, and returns the edges by hand.
+  private func likes(missing: Int = 0) throws -> Int {
+    let db = try Database(at: newPath, options: Database.Options(durability: .relaxed))
+    #expect(try db.extensions().allSatisfy { $0.state == .stale })
+    try db.register(Self.view)
+    try db.register(Self.graph)
+    let count = try db.read { tx throws in
+      let view = try tx.view(Self.view)
+      #expect(try view.count == 40 - missing)
+      let edges = try tx.relationship(Self.graph)
+      #expect(try edges.count(named: "album") == 40 - missing)
+      #expect(try tx[Self.albums].count == 4 && tx[Self.tracks].count == 40 - missing)
+      return try edges.count(named: "likes")
+    }
+    try db.checkInvariants()
+    try db.close()
+    return count
+  }
+
+  @Test("Views and derived edges are built anew, edges by hand are kept, feeds begin anew") func whole() throws {
+    let (outcome, findings) = try salvage()
+    #expect(outcome.rowCount == 44 && outcome.lossCount == 0)
+    #expect(findings.map(\.kind) == [.leftOut] && findings.first?.reason.contains("“feed”") == true)
+    #expect(try likes() == 4)
+  }
+
+  @Test("An edge by hand is in three trees, and one is enough", arguments: ["byName", "bySource", "byDestination"])
+  func edgeTrees(whole: String) throws {
+    var pages = try TreePages(folder.path)
+    for tree in ["byName", "bySource", "byDestination", "names"] where tree != whole {
+      for name in pages.names(endingWith: ".\(tree)") where name.contains("extension") {
+        #expect(try pages.zeroLeaves(of: name) > 0)
+      }
+    }
+    let (outcome, findings) = try salvage()
+    #expect(outcome.lossCount == 0, "\(findings)")
+    #expect(findings.contains { $0.kind == .madeAnew })
+    #expect(try likes() == 4)
+  }
+
+  @Test("Without all three trees edges by hand are lost, and told") func lostEdges() throws {
+    var pages = try TreePages(folder.path)
+    for tree in ["byName", "bySource", "byDestination"] {
+      for name in pages.names(endingWith: ".\(tree)") { try pages.zeroLeaves(of: name) }
+    }
+    let (outcome, findings) = try salvage()
+    #expect(outcome.lossCount == 3 && findings.count { $0.kind == .lostContent } == 3, "\(findings)")
+    #expect(try likes() == 0)
+  }
+
+  /// Else registering would take the lost row for removed, and delete the album that needs it.
+  @Test("An edge to a lost row deletes nothing") func edgeToALostRow() throws {
+    let db = try folder.open()
+    let row = try #require(try db.read { tx throws in try tx.rowID(of: RowKey("tracks", "t2")) })
+    try db.close()
+    let engine = try StorageEngine(at: folder.path)
+    try engine.write { tx in
+      if let rows = tx.tree(named: "quire.rows") { try tx.delete(row.rawValue, in: rows) }
+    }
+    try engine.close()
+    let (_, findings) = try salvage()
+    let lost = try #require(findings.first { $0.kind == .lostRow })
+    #expect(lost.collection == "tracks" && lost.key == "t2" && lost.row == row.rawValue)
+    #expect(findings.contains { $0.kind == .lostContent && $0.reason.contains("row \(row.rawValue)") })
+    #expect(try likes(missing: 1) == 3)
+  }
+
+  @Test("The key index is made anew") func keyIndex() throws {
+    var pages = try TreePages(folder.path)
+    #expect(try pages.zeroLeaves(of: "quire.keys") > 0)
+    let (outcome, findings) = try salvage()
+    #expect(outcome.lossCount == 0 && outcome.rowCount == 44, "\(findings)")
+    #expect(try likes() == 4)
+  }
+
+  @Test("Collections whose names are lost get others") func lostNames() throws {
+    var pages = try TreePages(folder.path)
+    #expect(try pages.zeroLeaves(of: "quire.collections") > 0)
+    let (outcome, findings) = try salvage()
+    #expect(outcome.rowCount == 44)
+    #expect(outcome.collections.map(\.collection) == ["salvaged.1", "salvaged.2"])
+    #expect(findings.filter { $0.kind == .lostName }.map(\.count) == [4, 40])
+    let db = try Database(at: newPath, options: Database.Options(renamedCollections: ["salvaged.1": "albums"]))
+    try db.read { tx throws in #expect(try tx[Self.albums].get("a1") == "Album 1") }
+    try db.close()
+  }
+
+  @Test("Rows whose dictionary is lost are told") func lostDictionary() throws {
+    let texts = RowCollection<Track, NoMetadata>("texts", compression: .dictionary(above: 16))
+    let db = try folder.open()
+    try db.write { tx throws in
+      for number in 0..<300 {
+        try tx[texts].set(
+          Track(title: "A title like all the others, \(number)", album: "The same album"), for: "\(number)")
+      }
+    }
+    try db.trainDictionary(for: texts)
+    try db.close()
+    var pages = try TreePages(folder.path)
+    #expect(try pages.zeroLeaves(of: "quire.dictionaries") > 0)
+    let (outcome, findings) = try salvage()
+    let lost = findings.filter { $0.kind == .lostRow }
+    #expect(lost.count > 100 && lost.allSatisfy { $0.collection == "texts" && $0.reason.contains("ictionary") })
+    #expect(outcome.rowCount == 344 - lost.count && outcome.collections.contains { $0.lost == lost.count })
+    #expect(try likes() == 4)
+  }
+
+  @Test("Nothing is overwritten, and nothing is made of nothing") func refusals() throws {
+    try Data().write(to: URL(fileURLWithPath: newPath + "-log3"))
+    #expect(errorCode { _ = try salvage() } == .alreadyExists)
+    try FileManager.default.removeItem(atPath: newPath + "-log3")
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.path))
+    for page in 2..<bytes.count / 4096 { bytes[page * 4096 + 1000] ^= 1 }
+    try bytes.write(to: URL(fileURLWithPath: folder.path))
+    #expect(errorCode { _ = try salvage() } == .damagedPage)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["test.quire"])
+  }
+
+  #if Encryption
+    @Test("Encrypted rows are read with their key") func encrypted() throws {
+      let ring = KeyRing(current: try testKey(1))
+      let db = try folder.open()
+      try db.fill(.diary(ring), 0..<50)
+      try db.close()
+      let (outcome, _) = try salvage()
+      #expect(outcome.rowCount == 94 && outcome.lossCount == 0)
+      let new = try Database(at: newPath)
+      #expect(try new.hasExamples(.diary(ring), 0..<50))
+      try new.close()
+    }
+
+    @Test("That what keys are derived with is lost is told") func lostSalt() throws {
+      let db = try folder.open()
+      try db.fill(.diary(KeyRing(current: try testKey(1))), 0..<5)
+      try db.close()
+      var pages = try TreePages(folder.path)
+      #expect(try pages.zeroLeaves(of: "quire.info") > 0)
+      let (_, findings) = try salvage()
+      #expect(findings.contains { $0.kind == .lostContent && $0.reason.contains("decrypt") })
+    }
+  #endif
+}
