@@ -48,6 +48,8 @@ struct Salvage: ParsableCommand {
       outcome = try salvage.run(to: copy)
     } catch let error as DatabaseError {
       reporter.end()
+      // A report of nothing is none.
+      if let report, findings.count == 0 { try naming(report) { () throws(SystemError) in try RealFileSystem().unlink(report) } }
       for finding in findings.first { complain(finding.text) }
       complain("\(error.description); \(copy) was not made.")
       throw ExitCode.failure

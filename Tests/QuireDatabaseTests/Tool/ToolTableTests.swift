@@ -46,6 +46,7 @@ import Testing
       Command(name: "backup", arguments: ["COPY"]),
       Command(name: "checkpoint", writes: true),
       Command(name: "compact", writes: true),
+      Command(name: "salvage", arguments: ["COPY"]),
       Command(name: "pages", showsAll: true, looksAtOpen: true),
       Command(name: "page", arguments: ["3"], showsAll: true, looksAtOpen: true, damaged: 0),
       Command(name: "log", showsAll: true, looksAtOpen: true, damaged: 0),
