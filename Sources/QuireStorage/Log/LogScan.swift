@@ -24,6 +24,8 @@ package struct LogScan {
   package fileprivate(set) var durableLSN = LSN(0)
   /// The highest checkpoint number that any record found marks as durable.
   package fileprivate(set) var durableCheckpoint: UInt64 = 0
+  /// How many headers behind the chain verify: of records that a crash has left behind a gap, or behind damage.
+  package fileprivate(set) var headersBehind = 0
   /// The first record whose parts do not fit together, by its index, and why: nobody has ever written such a log.
   package fileprivate(set) var defect: (record: Int, text: String)?
 }
@@ -232,6 +234,26 @@ package final class LogReader {
     return "the next record's body does not verify"
   }
 
+  /// Whether something shows that there was a record behind the end of the chain: a header that verifies, or what is
+  /// left of one where the next record would stand. What an earlier life of a segment has left has neither this place's
+  /// LSN nor the last record's checksum.
+  package func hasTrace(behind scan: LogScan) -> Bool {
+    if scan.headersBehind > 0 { return true }
+    guard let segment = meta.segments.lastIndex(where: { $0.firstLSN <= scan.endLSN }) else { return false }
+    let offset = Int(scan.endLSN.rawValue - meta.segments[segment].firstLSN.rawValue)
+    var places = [(segment, offset), (segment, LogLayout.align(offset, to: LogLayout.blockByteCount))]
+    if segment + 1 < meta.segments.count { places.append((segment + 1, LogLayout.firstRecordOffset)) }
+    return places.contains { segment, offset in
+      let end = offset + LogLayout.headerByteCount
+      guard offset >= LogLayout.firstRecordOffset, end <= meta.segments[segment].byteCount, load(segment, upTo: end),
+        let base = segments[segment].baseAddress
+      else { return false }
+      let header = UnsafeRawPointer(base + offset)
+      return header.loadUnaligned(fromByteOffset: 8, as: UInt64.self) == meta.segments[segment].lsn(at: offset).rawValue
+        || (scan.endChain != 0 && header.loadUnaligned(fromByteOffset: 24, as: UInt64.self) == scan.endChain)
+    }
+  }
+
   /// Looks at every place where a record could start. A header that verifies was written by us in this life of the
   /// segment, so what it says of durability was true, whatever has become of its body.
   private func searchMarks(
@@ -273,6 +295,7 @@ package final class LogReader {
           let header = header(at: place, descriptor, offset: offset + 8 * step)
         else { continue }
         scan.take(header)
+        scan.headersBehind += 1
       }
       offset &+= 64
     }

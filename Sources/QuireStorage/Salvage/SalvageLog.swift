@@ -37,7 +37,7 @@ struct SalvageLog {
       let scan = try reader.scan()
       self.reader = reader
       apply(scan, reader, after: known ?? CSN(0))
-      checkEnd(of: scan, reader, meta, files, path: logFiles.databasePath)
+      checkEnd(of: scan, reader, path: logFiles.databasePath)
     } catch {
       lose(.log, "The log cannot be read: \(error.message)")
     }
@@ -147,39 +147,18 @@ struct SalvageLog {
   // MARK: The end
 
   /// What stands behind the last record that was applied.
-  private mutating func checkEnd(
-    of scan: LogScan, _ reader: LogReader, _ meta: MetaPage, _ files: [any File], path: String
-  ) {
+  private mutating func checkEnd(of scan: LogScan, _ reader: LogReader, path: String) {
     do throws(StorageError) { try reader.checkMarks(scan, path: path) } catch {
       let kind: SalvageLoss.Kind = error.code == .damagedMetaPage ? .metaPage : .log
       return lose(kind, "What was committed after \(csn) is lost. \(error.message)")
     }
-    guard losses.isEmpty, hasBytes(behind: scan, meta, files) else { return }
+    guard losses.isEmpty, reader.hasTrace(behind: scan) else { return }
     lose(
       .log,
       """
       Behind \(scan.endLSN), where the log ends with \(csn), something stands that does not verify: commits that a \
       crash cut off, or damaged ones.
       """)
-  }
-
-  /// Whether anything was written behind the end of the chain.
-  private func hasBytes(behind scan: LogScan, _ meta: MetaPage, _ files: [any File]) -> Bool {
-    guard let last = meta.segments.lastIndex(where: { $0.firstLSN <= scan.endLSN }) else { return false }
-    let window = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
-    defer { window.deallocate() }
-    for index in last..<meta.segments.count {
-      let segment = meta.segments[index]
-      let start = Int(scan.endLSN.rawValue) - Int(segment.firstLSN.rawValue)
-      var offset = index == last ? start : LogLayout.firstRecordOffset
-      while offset < segment.byteCount {
-        let part = UnsafeMutableRawBufferPointer(rebasing: window[..<min(window.count, segment.byteCount - offset)])
-        do throws(StorageError) { try files[index].readFully(into: part, at: offset) } catch { return true }
-        if part.contains(where: { $0 != 0 }) { return true }
-        offset += part.count
-      }
-    }
-    return false
   }
 }
 

@@ -45,7 +45,9 @@ struct SalvageDatabase {
     let trees = try engine.write { tx in
       [try tx.createTree("texts", keys: .bytes), try tx.createTree("numbers", keys: .int64)]
     }
+    try fillScratch(engine, [1, 2, 3, 4, 5])
     for round in 0..<5 {
+      if round == 4 { try changeTrees(engine) }
       try change(engine, trees, &random, count: entryCount)
       if round < 4 || isClosed { try engine.checkpoint() }
       if round == 3 { logged = [] }
@@ -75,7 +77,11 @@ struct SalvageDatabase {
           let start = UInt8(truncatingIfNeeded: random.next())
           let value = (0..<length).map { start &+ UInt8(truncatingIfNeeded: $0 &* 7) }
           let isGone = random.oneIn(4)
-          if isText {
+          if random.oneIn(40) {
+            // Whatever was logged of these keys before goes, and is no part of the content then.
+            let key = Int64(number - count)
+            _ = try tx.deleteRange(key..<(key + 12), in: trees[1])
+          } else if isText {
             let text = "a common prefix/\(number)"
             if isGone { _ = try tx.delete(text, in: trees[0]) } else { try tx.put(value, for: text, in: trees[0]) }
             changed.append((Key(tree: trees[0].id, key: Array(text.utf8)), isGone ? nil : value))
@@ -91,6 +97,33 @@ struct SalvageDatabase {
         if let value { history[key, default: []].insert(value) }
       }
     }
+  }
+
+  /// Two small trees.
+  private mutating func fillScratch(_ engine: StorageEngine, _ numbers: [UInt8]) throws {
+    var changed: [(Key, [UInt8])] = []
+    try engine.write { tx in
+      for name in ["scratch", "gone"] {
+        let tree = try tx.tree(named: name) ?? tx.createTree(name, keys: .bytes)
+        for number in numbers {
+          try tx.put([number, number], for: [number], in: tree)
+          changed.append((Key(tree: tree.id, key: [number]), [number, number]))
+        }
+      }
+    }
+    for (key, value) in changed {
+      logged.insert(key)
+      history[key, default: []].insert(value)
+    }
+  }
+
+  /// Clears a tree, drops another and makes it anew.
+  private mutating func changeTrees(_ engine: StorageEngine) throws {
+    try engine.write { (tx) -> Void in
+      if let scratch = tx.tree(named: "scratch") { _ = try tx.deleteAll(in: scratch) }
+      if let gone = tx.tree(named: "gone") { try tx.dropTree(gone) }
+    }
+    try fillScratch(engine, [3, 7])
   }
 
   private static func bytes(_ key: Int64) -> [UInt8] { bytes(ordered: UInt64(bitPattern: key) ^ (1 << 63)) }
