@@ -11,8 +11,8 @@ struct QuireDB: ParsableCommand {
     abstract: "Looks into databases, checks, copies and compacts them.",
     discussion: """
       Exit codes: 0, done; 1, there is a defect, or a row or a collection that was asked for is not there, or \
-      something went wrong, which standard error tells; 2, an import is done and has passed over lines, or a salvage is \
-      done and something is lost; 64, the command line is none.
+      something went wrong, which standard error tells; 2, an import is done and has passed over lines, or a salvage \
+      is done and something is lost; 64, the command line is none.
       """,
     version: "unreleased, file format \(MetaPage.formatVersion)",
     subcommands: [

@@ -49,10 +49,15 @@ struct Salvage: ParsableCommand {
     } catch let error as DatabaseError {
       reporter.end()
       // A report of nothing is none.
-      if let report, findings.count == 0 { try naming(report) { () throws(SystemError) in try RealFileSystem().unlink(report) } }
+      if let report, findings.count == 0 {
+        try naming(report) { () throws(SystemError) in try RealFileSystem().unlink(report) }
+      }
       for finding in findings.first { complain(finding.text) }
       complain("\(error.description); \(copy) was not made.")
       throw ExitCode.failure
+    } catch {
+      reporter.end()
+      throw told(error)
     }
     reporter.end()
     if let list { try naming(report ?? "") { () throws(SystemError) in try list.close() } }

@@ -81,6 +81,7 @@ package struct DatabaseSalvage {
 
   private func fill(_ engine: StorageEngine, _ work: SalvageWork) throws {
     for (name, tree) in work.sources.others { try engine.write { tx in try work.copy(tree, name, tx) } }
+    if !work.sources.hasObjects { try engine.write { tx in try work.copyUnknown(tx) } }
     if work.sources.hasObjects {
       let trees = try engine.write { tx in try DatabaseTrees(making: tx) }
       try engine.write { tx in

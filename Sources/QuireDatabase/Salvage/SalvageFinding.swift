@@ -43,6 +43,7 @@ package struct SalvageFinding: Sendable {
   /// What has happened, and what helps where something does.
   package let reason: String
 
+  /// Something that is no row.
   package init(_ kind: Kind, _ reason: String, count: Int? = nil) {
     (self.kind, self.reason, self.count) = (kind, reason, count)
   }

@@ -13,6 +13,8 @@ extension SalvageWork {
     try tellLostRanges()
     try compareKeys(tx, trees)
     try settleDoubtful(tx, trees)
+    assert(
+      collections.all.values.reduce(0) { $0 + $1.kept } == rowCount, "rows are counted that are of no collection")
   }
 
   // MARK: Rows
@@ -64,6 +66,7 @@ extension SalvageWork {
     }
     if standing == .mayBeOld, !doubtful.contains(other) { return false }
     // Numbers grow: the one that comes later was stored later.
+    assert(other < number, "rows come out of order")
     try remove(other, tx, trees)
     try tx.put(value, for: key, in: trees.keys)
     return true
@@ -73,6 +76,7 @@ extension SalvageWork {
   private func remove(
     _ number: Int64, _ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees
   ) throws {
+    assert(rowCount > 0, "a row is taken out that was not stored")
     let isOld = doubtful.remove(number) != nil
     let id = try tx.withValue(for: number, in: trees.rows) { bytes in
       try unsafe bytes.withUnsafeBytes { bytes in
@@ -146,7 +150,9 @@ extension SalvageWork {
         try confirm(number, tx, trees)
       } else if try !tx.contains(number, in: trees.rows) {
         let key = unsafe [UInt8](entry.key)
-        guard let id = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)).map(CollectionID.init) else { return }
+        guard let id = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)).map(CollectionID.init),
+          SalvagedCollections.isPossible(id)
+        else { return }
         var reason = "It was in a damaged part of the file."
         if let found, doubtful.contains(found) {
           reason += " An older row that had its key is there, row \(found)."
@@ -189,11 +195,11 @@ extension SalvageWork {
 
   /// Takes out rows that may be old and that a part of the key index which is whole does not have: they were removed.
   private func settleDoubtful(_ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees) throws {
-    let gaps = sources.keys == nil ? nil : losses(of: sources.keys)
+    let gaps = sources.keys == nil ? nil : LostKeys(losses(of: sources.keys))
     for number in doubtful.sorted() {
       guard let (id, rowKey) = try place(of: number, tx, trees) else { continue }
       let key = id.prefix + rowKey
-      if gaps?.contains(where: { $0.mayHold(key) }) ?? true {
+      if gaps?.mayHold(key) ?? true {
         try tellOld(number, tx, trees, "The row may have been changed or removed since.")
       } else {
         try remove(number, tx, trees)
@@ -204,11 +210,30 @@ extension SalvageWork {
   }
 }
 
-extension SalvageLoss {
-  /// Whether a key lies in the lost range.
-  fileprivate func mayHold(_ key: [UInt8]) -> Bool {
-    if let lower, key.lexicographicallyPrecedes(lower) { return false }
-    if let upper, !key.lexicographicallyPrecedes(upper) { return false }
-    return true
+/// The ranges of keys that are lost of a tree.
+private struct LostKeys {
+  /// Ordered by where they begin; each with the highest end of all up to it, nil if one of these has none.
+  private var ranges: [(lower: [UInt8], upper: [UInt8]?)] = []
+
+  init(_ losses: [SalvageLoss]) {
+    for loss in losses.sorted(by: { ($0.lower ?? []).lexicographicallyPrecedes($1.lower ?? []) }) {
+      var upper = loss.upper
+      if let last = ranges.last {
+        let isHigher = last.upper.map { last in upper.map { last.lexicographicallyPrecedes($0) } ?? true } ?? false
+        if !isHigher { upper = last.upper }
+      }
+      ranges.append((loss.lower ?? [], upper))
+    }
+  }
+
+  /// Whether a key lies in one of them. O(log n).
+  func mayHold(_ key: [UInt8]) -> Bool {
+    var (low, high) = (0, ranges.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if key.lexicographicallyPrecedes(ranges[middle].lower) { high = middle } else { low = middle + 1 }
+    }
+    guard low > 0 else { return false }
+    return ranges[low - 1].upper.map { key.lexicographicallyPrecedes($0) } ?? true
   }
 }

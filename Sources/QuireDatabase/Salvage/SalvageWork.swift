@@ -4,8 +4,8 @@ internal import QuireStorage
 
 /// One salvage, from the damaged trees into those of a new database.
 ///
-/// Memory: what is noted of collections, with their dictionaries; the numbers of rows that may be old, and of those that are
-/// lost; the records of extensions; and what the reader and one transaction take.
+/// Memory: what is noted of collections, with their dictionaries; the numbers of rows that are lost, and of those that
+/// may be old; the records of extensions; and what the reader and one transaction take.
 final class SalvageWork {
   let reader: SalvageReader
   private let sink: (SalvageFinding) throws -> Void
@@ -81,11 +81,12 @@ final class SalvageWork {
 
   // MARK: Trees that are copied as they are
 
-  /// Copies a tree entry by entry, but for what may be old.
+  /// Copies a tree of somebody else entry by entry.
   func copy(_ source: SalvagedTree, _ name: String, _ tx: borrowing QuireStorage.WriteTransaction) throws {
     let target = try tx.createTree(name, keys: source.keyKind)
+    var doubtfulCount = 0
     try forEach(source, "the tree “\(name)”") { entry throws in
-      guard entry.standing != .mayBeOld else { return }
+      if entry.standing != .current { doubtfulCount += 1 }
       if let key = entry.integerKey {
         unsafe try tx.put(entry.value, for: key, in: target)
       } else {
@@ -93,6 +94,22 @@ final class SalvageWork {
       }
       entryCount += 1
     }
+    if doubtfulCount > 0 {
+      try report(SalvageFinding(.oldRow, "Entries of the tree “\(name)” may be old.", count: doubtfulCount))
+    }
     try tellLosses(of: source, as: .lostContent, "A part of the tree “\(name)”")
+  }
+
+  /// Copies trees whose names are lost under other ones: those of an engine that is used alone.
+  func copyUnknown(_ tx: borrowing QuireStorage.WriteTransaction) throws {
+    let taken = Set(sources.others.map { ByteString($0.name) })
+    for tree in sources.unknown {
+      var name = "salvaged.\(tree.id.rawValue)"
+      while taken.contains(ByteString(name)) { name += "'" }
+      try copy(tree, name, tx)
+      try report(
+        SalvageFinding(.lostName, "The name of \(tree.id) is lost: it is called “\(name)”.", count: tree.count))
+    }
+    sources.unknown = []
   }
 }

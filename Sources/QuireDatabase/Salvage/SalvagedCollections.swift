@@ -104,6 +104,7 @@ struct SalvagedCollections {
     var dictionaries: Tree?
     for id in all.keys.sorted() {
       let collection = self[id]
+      assert(collection.kept >= 0 && collection.old <= collection.kept, "rows are counted twice")
       // Also a number whose rows are all lost is not given again: something may name it.
       next = max(next, id.rawValue + 1)
       guard collection.kept > 0, let name = collection.name, let format = collection.format else { continue }
@@ -128,6 +129,7 @@ extension SalvagedCollection {
     let last = dictionaries.keys.max() ?? 0
     mended.lastNumber = max(mended.lastNumber, last, lastDictionary)
     if dictionaries[mended.current] == nil { mended.current = record == nil ? last : 0 }
+    assert(mended.current <= mended.lastNumber, "a dictionary is in use whose number is still to be given")
     return mended
   }
 }

@@ -20,7 +20,7 @@ struct SalvagedTrees {
   var unknown: [SalvagedTree] = []
 
   /// Whether it is a database of objects.
-  var hasObjects: Bool { rows != nil || keys != nil || collections != nil }
+  var hasObjects: Bool { rows != nil || collections != nil || dictionaries != nil }
 
   /// Sorts trees by their names.
   init(_ trees: [SalvagedTree]) {
@@ -29,8 +29,9 @@ struct SalvagedTrees {
         unknown.append(tree)
         continue
       }
-      if let part = Self.part(name), tree.keyKind == part.keys {
-        self[keyPath: part.path] = tree
+      if let part = Self.part(name) {
+        // With keys of another kind it is nothing that this layer has made.
+        if tree.keyKind == part.keys { self[keyPath: part.path] = tree } else { unknown.append(tree) }
       } else if let (number, inner) = Self.extensionTree(name) {
         contents[number, default: []].append((inner, tree))
       } else if let feed = FeedKeys.feedName(name) {
@@ -70,13 +71,21 @@ struct SalvagedTrees {
 extension SalvagedTrees {
   private struct Enough: Error {}
 
-  /// Finds out by their content what trees are whose names are lost: looks at their first entries.
+  /// Finds out by their content what trees are whose names are lost: looks at their first entries. Where there are no
+  /// rows nothing is found, as other trees are not so certain to tell.
   mutating func recognize(_ reader: SalvageReader) throws {
+    var trial = self
+    try trial.recognizeAll(reader)
+    if trial.rows != nil { self = trial }
+  }
+
+  private mutating func recognizeAll(_ reader: SalvageReader) throws {
+    assert(Self.paths.count == Self.tests.count, "a tree is not told by its content")
     let unnamed = unknown
     unknown = []
     for tree in unnamed {
       var seen = 0
-      var votes = [0, 0, 0, 0, 0, 0]
+      var votes = Self.tests.map { _ in 0 }
       do {
         try reader.forEachEntry(of: tree) { entry throws in
           seen += 1
@@ -86,11 +95,17 @@ extension SalvagedTrees {
       } catch is Enough {}
       // What fits all of its entries; the tests are in the order of how much they ask.
       let found = seen == 0 ? nil : votes.firstIndex(of: seen).map { Self.paths[$0] }
-      if let found, self[keyPath: found] == nil { self[keyPath: found] = tree } else { unknown.append(tree) }
+      // The two are made one behind the other; the trees of views have keys and values of the same form.
+      let isElsewhere = found == \.keys && rows.map { $0.id.rawValue &+ 1 != tree.id.rawValue } ?? true
+      if let found, self[keyPath: found] == nil, !isElsewhere {
+        self[keyPath: found] = tree
+      } else {
+        unknown.append(tree)
+      }
     }
   }
 
-  private static var paths: [Path] { [\.rows, \.collections, \.extensions, \.info, \.dictionaries, \.keys] }
+  private static var paths: [Path] { [\.rows, \.info, \.keys, \.extensions, \.dictionaries, \.collections] }
 
   /// Whether an entry may be of the tree with the same place in `paths`.
   private static let tests: [@Sendable (SalvagedEntry) -> Bool] = [
@@ -101,8 +116,13 @@ extension SalvagedTrees {
         ?? false
     },
     { entry in
-      guard let key = bytes(of: entry), let name = String(validating: key, as: UTF8.self) else { return false }
-      return unsafe (try? CollectionFormat(Array(entry.value), name: name)) != nil
+      [DatabaseTrees.formatKey, DatabaseTrees.nextCollectionIDKey, EncryptionSalt.saltKey].contains(bytes(of: entry))
+    },
+    { entry in
+      guard let key = bytes(of: entry), unsafe key.count >= CollectionID.byteCount && entry.value.count == 8 else {
+        return false
+      }
+      return unsafe Int64(littleEndianBytes: Array(entry.value)).flatMap(RowID.init(stored:)) != nil
     },
     { entry in
       guard let key = bytes(of: entry) else { return false }
@@ -114,19 +134,14 @@ extension SalvagedTrees {
       }
     },
     { entry in
-      [DatabaseTrees.formatKey, DatabaseTrees.nextCollectionIDKey, EncryptionSalt.saltKey].contains(bytes(of: entry))
-    },
-    { entry in
       guard let key = bytes(of: entry), key.count == 8, let number = UInt32(bigEndianBytes: key.dropFirst(4)) else {
         return false
       }
       return unsafe number == 0 ? entry.value.count == 16 : 1...Limits.dictionaryByteCount ~= entry.value.count
     },
     { entry in
-      guard let key = bytes(of: entry), unsafe key.count >= CollectionID.byteCount && entry.value.count == 8 else {
-        return false
-      }
-      return unsafe Int64(littleEndianBytes: Array(entry.value)).flatMap(RowID.init(stored:)) != nil
+      guard let key = bytes(of: entry), let name = String(validating: key, as: UTF8.self) else { return false }
+      return unsafe (try? CollectionFormat(Array(entry.value), name: name)) != nil
     },
   ]
 

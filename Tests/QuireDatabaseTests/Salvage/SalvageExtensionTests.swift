@@ -139,6 +139,48 @@ import Testing
     try db.close()
   }
 
+  @Test("Without the catalog trees are told by what is in them") func lostCatalog() throws {
+    var pages = try TreePages(folder.path)
+    #expect(try pages.zeroCatalog() > 0)
+    let (outcome, findings) = try salvage()
+    #expect(outcome.rowCount == 44 && outcome.collections.map(\.collection) == ["albums", "tracks"], "\(findings)")
+    #expect(findings.contains { $0.kind == .lostContent && $0.reason.contains("The name of tree") })
+    let db = try Database(at: newPath)
+    try db.read { tx throws in
+      #expect(try tx[Self.albums].get("a1") == "Album 1" && tx[Self.tracks].get("t9")?.album == "a1")
+    }
+    try db.close()
+  }
+
+  @Test("The trees of an engine that is used alone are copied") func engineAlone() throws {
+    let path = folder.url.appendingPathComponent("engine").path
+    let engine = try StorageEngine(at: path)
+    try engine.write { tx in
+      for name in ["texts", "others"] {
+        let tree = try tx.createTree(name, keys: .bytes)
+        for number in 0..<100 { try tx.put("value", for: "\(name) \(number)", in: tree) }
+      }
+    }
+    try engine.close()
+    func copy(_ target: String) throws -> [String: Int] {
+      let salvage = DatabaseSalvage(path, report: { _ in })
+      let outcome = try salvage.run(to: target)
+      #expect(outcome.rowCount == 0 && outcome.entryCount == 200)
+      let copy = try StorageEngine(at: target)
+      let counts = try copy.read { tx in
+        var counts: [String: Int] = [:]
+        for name in tx.treeNames { if let tree = tx.tree(named: name) { counts[name] = try tx.count(of: tree) } }
+        return counts
+      }
+      try copy.close()
+      return counts
+    }
+    #expect(try copy(newPath) == ["others": 100, "texts": 100])
+    var pages = try TreePages(path)
+    #expect(try pages.zeroCatalog() > 0)
+    #expect(try copy(newPath + "2") == ["salvaged.1": 100, "salvaged.2": 100])
+  }
+
   @Test("Rows whose dictionary is lost are told") func lostDictionary() throws {
     let texts = RowCollection<Track, NoMetadata>("texts", compression: .dictionary(above: 16))
     let db = try folder.open()

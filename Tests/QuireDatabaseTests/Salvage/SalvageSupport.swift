@@ -27,6 +27,13 @@ struct TreePages {
   @discardableResult
   mutating func zeroLeaves(of tree: String) throws -> Int {
     guard let id = trees[tree] else { return 0 }
+    return try zeroLeaves(of: id)
+  }
+
+  /// The same with the leaves of the catalog.
+  mutating func zeroCatalog() throws -> Int { try zeroLeaves(of: 0) }
+
+  private mutating func zeroLeaves(of id: UInt64) throws -> Int {
     var count = 0
     for start in stride(from: 8192, to: data.count, by: 4096) where data[start + 32] == 1 {
       let owner = data[start + 24..<start + 32].reversed().reduce(0) { $0 << 8 | UInt64($1) }
