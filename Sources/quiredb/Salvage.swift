@@ -4,6 +4,7 @@ import ArgumentParser
 import QuireDatabase
 import QuireRelationships
 import QuireStorage
+import QuireViews
 
 /// Makes a new database of what is outside the damage of another one.
 struct Salvage: ParsableCommand {
@@ -38,7 +39,7 @@ struct Salvage: ParsableCommand {
     let findings = SalvageFindings(limit: Self.shownCount)
     let salvage = DatabaseSalvage(
       database.file, options: SalvageOptions(believesUnverified: unverified, includesStale: !noStale),
-      kinds: [SalvagedEdges.self],
+      kinds: [SalvagedEdges.self, SalvagedLists.self],
       report: { finding in
         findings.take(finding)
         if let list { try naming(report ?? "") { () throws(SystemError) in try list.append(finding.value.json) } }
@@ -95,7 +96,9 @@ struct Salvage: ParsableCommand {
     let more = findings.count - findings.first.count
     if more > 0 { output.append("… and \(more) more\(report.map { ": see \($0)" } ?? ": --report lists all")") }
     for defect in outcome.defects { output.append(defect.description) }
-    let losses = outcome.lossCount == 0 ? "nothing is lost" : "\(outcome.lossCount) losses"
+    let lostCount = outcome.collections.reduce(0) { $0 + $1.lost }
+    let losses =
+      outcome.lossCount == 0 ? "nothing is lost" : "\(lostCount) lost by name, \(outcome.lossCount) findings of loss"
     output.append("\(copy): \(outcome.rowCount) rows, read by \(Self.words(outcome.source)); \(losses)")
   }
 

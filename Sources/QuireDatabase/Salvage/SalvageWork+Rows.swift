@@ -123,9 +123,8 @@ extension SalvageWork {
 
   private func tellLostRanges() throws {
     for loss in losses(of: sources.rows) {
-      let what = loss.kind == .value ? "A part of the row" : "The page"
       let old = loss.staleCount > 0 ? " \(loss.staleCount) rows of it are there that may be old." : ""
-      var finding = SalvageFinding(.lostRows, loss, "\(what) is damaged: \(loss.reason).\(old)")
+      var finding = SalvageFinding(.lostRows, loss, loss.sentence + old)
       finding.firstRow = Self.number(loss.lower)
       finding.endRow = Self.number(loss.upper)
       try report(finding)

@@ -62,7 +62,7 @@ final class SalvageWork {
 
   /// Tells what the reader has found of a tree, as the kind that it is there.
   func tellLosses(of tree: SalvagedTree?, as kind: SalvageFinding.Kind, _ what: String) throws {
-    for loss in losses(of: tree) { try report(SalvageFinding(kind, loss, "\(what): \(loss.reason)")) }
+    for loss in losses(of: tree) { try report(SalvageFinding(kind, loss, "\(what). \(loss.sentence)")) }
   }
 
   /// Tells what concerns no tree.
@@ -75,7 +75,7 @@ final class SalvageWork {
         case .metaPage: if case .newestMetaPage = reader.source.basis { .madeAnew } else { .lostCommits }
         case .catalog, .range, .value: .lostContent
         }
-      try report(SalvageFinding(kind, loss, loss.reason))
+      try report(SalvageFinding(kind, loss, loss.sentence))
     }
   }
 
@@ -111,5 +111,13 @@ final class SalvageWork {
         SalvageFinding(.lostName, "The name of \(tree.id) is lost: it is called “\(name)”.", count: tree.count))
     }
     sources.unknown = []
+  }
+}
+
+extension SalvageLoss {
+  /// The reason as a sentence.
+  var sentence: String {
+    let end = reason.hasSuffix(".") ? "" : "."
+    return reason.prefix(1).uppercased() + reason.dropFirst() + end
   }
 }

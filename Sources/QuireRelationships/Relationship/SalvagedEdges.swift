@@ -74,8 +74,10 @@ package struct SalvagedEdges: SalvagedContent {
 
   package mutating func finish(_ damaged: Set<String>, into target: SalvagedContentTarget) throws -> Set<String> {
     for number in used.subtracting(named).sorted() {
-      let name = "salvaged.\(number)"
-      try takeName(Array(name.utf8), number, target)
+      var name = "salvaged.\(number)"
+      // Another one may be called so.
+      while try !target.insert(Array(name.utf8), StoredEdge.prefix(number), in: "names") { name += "'" }
+      try target.insert(Int64(number), Array(name.utf8), in: "nameTexts")
       try target.lose("The name number \(number) of edges of “\(target.name)” is lost: they are called “\(name)”.")
     }
     if fileCount > 0 {

@@ -64,7 +64,10 @@ final class ViewStorage {
   /// The number of a group, which is made if it is not there.
   func makeGroup(_ name: String) throws -> GroupID {
     if let group = try group(name) { return group }
-    let last = try store.value("lastGroup", as: Int.self) ?? 0
+    let noted = try store.value("lastGroup", as: Int.self) ?? 0
+    // In a view that was salvaged the note may be lost.
+    let cursor = try trees.names.cursor()
+    let last = max(noted, try cursor.seekLast() ? Int(cursor.key?.rawValue ?? 0) : 0)
     guard last < Int(UInt32.max) - 2 else {
       throw DatabaseError(.limitReached, "The view “\(store.name)” has used up the numbers of its groups.")
     }

@@ -39,6 +39,17 @@ import Testing
       #expect(try runTool(["export", path("new")])?.output == old.output)
       let edges = try #require(try runTool(["edges", path("new"), "song.album"]))
       #expect(edges.output.contains("albums/a0 –likes→ songs/s1"), "\(edges)")
+      let db = try Database(at: path("new"))
+      try db.register(ToolLibrary.byAlbum)
+      try db.register(ToolLibrary.old)
+      try db.register(ToolLibrary.albumOf)
+      try db.register(ToolLibrary.indexes)
+      try db.close()
+      for command in ["views", "edges", "indexes"] {
+        let (old, new) = (try runTool([command, library.path]), try runTool([command, path("new")]))
+        #expect(old?.status == 0 && old?.output == new?.output, "\(command)")
+      }
+      #expect(try runTool(["check", path("new")])?.status == 0)
       // Nothing is overwritten.
       let again = try run(status: 1)
       #expect(again.output.isEmpty && again.errors.contains("\(path("new"))") && again.errors.contains("was not made"))

@@ -46,7 +46,8 @@ import Testing
 
   private func salvage() throws -> (SalvageOutcome, [SalvageFinding]) {
     var findings: [SalvageFinding] = []
-    let salvage = DatabaseSalvage(folder.path, kinds: [SalvagedEdges.self], report: { findings.append($0) })
+    let salvage = DatabaseSalvage(
+      folder.path, kinds: [SalvagedEdges.self, SalvagedLists.self], report: { findings.append($0) })
     let outcome = try salvage.run(to: newPath)
     #expect(outcome.defects.isEmpty)
     return (outcome, findings)
@@ -117,6 +118,44 @@ import Testing
     #expect(lost.collection == "tracks" && lost.key == "t2" && lost.row == row.rawValue)
     #expect(findings.contains { $0.kind == .lostContent && $0.reason.contains("row \(row.rawValue)") })
     #expect(try likes(missing: 1) == 3)
+  }
+
+  @Test("A list is in two trees, and one is enough", arguments: ["entries", "rows", ""])
+  func lists(damaged: String) throws {
+    let list = ManualView("list", over: Self.tracks)
+    var db = try folder.open()
+    try db.register(list)
+    let keys = ["t7", "t3", "t9"]
+    try db.write { tx throws in
+      let writer = try tx.access(to: list)
+      for key in keys { try writer.append(key, to: "favourites") }
+    }
+    let number = try #require(try db.read { tx throws in try tx.storedExtensions() }.first { $0.status.name == "list" })
+    let prefix = number.engineName(ofTree: "")
+    try db.close()
+    var pages = try TreePages(folder.path)
+    if !damaged.isEmpty {
+      #expect(try pages.zeroLeaves(of: prefix + damaged) > 0)
+      try pages.zeroLeaves(of: prefix + (damaged == "rows" ? "groups" : "names"))
+    }
+    let (outcome, findings) = try salvage()
+    #expect(outcome.lossCount == 0, "\(findings)")
+    db = try Database(at: newPath)
+    try db.register(list)
+    try db.write { tx throws in
+      let writer = try tx.access(to: list)
+      try writer.append("t1", to: "others")
+      try writer.append("t2", to: "favourites")
+    }
+    try db.read { tx throws in
+      let view = try tx.view(list)
+      for (index, key) in (keys + ["t2"]).enumerated() { #expect(try view.key(at: index, in: "favourites") == key) }
+      #expect(try view.key(at: 0, in: "others") == "t1")
+      #expect(view.count == 5)
+    }
+    try db.checkInvariants()
+    #expect(try db.read { tx throws in try tx.storedViews().flatMap { try $0.defects() } }.isEmpty)
+    try db.close()
   }
 
   @Test("The key index is made anew") func keyIndex() throws {
