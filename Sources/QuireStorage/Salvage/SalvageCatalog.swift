@@ -27,7 +27,10 @@ struct SalvageCatalog {
     var (found, broken, outcomes): ([TreeID: Entry], Int, [SalvageFile.Outcome]) = ([:], 0, [])
     var newest: UInt64 = 0
     do {
-      try file.forEachEntry(of: root ?? empty, isRootKnown: root != nil, includesStale: true) { page, index, standing in
+      // It has few entries, and older versions as many: only what they name shows whether they are the newest.
+      try file.forEachEntry(
+        of: root ?? empty, isRootKnown: root != nil, believesFreeMap: false, includesStale: true
+      ) { page, index, standing in
         newest = max(newest, page.birth)
         guard let entry = Catalog.entry(index, of: page, pageCount: file.pages.store.pageCount) else {
           broken += 1

@@ -7,6 +7,8 @@ final class SalvageFile {
   /// What an entry is worth to which the way from a root of the newest state is whole.
   private let standing: SalvageStanding
   private var foundLeaves: SalvageScan?
+  /// Whether a place has been met whose last write is lost: then counts that agree are no proof that all was found.
+  private(set) var hasLostWrites = false
 
   init(_ pages: SalvagePages, _ liveness: SalvageLiveness, standing: SalvageStanding) {
     self.pages = pages
@@ -27,11 +29,13 @@ final class SalvageFile {
     let gap: SalvageGap
     /// How many of its entries were found after all.
     var currentCount = 0
+    /// Whether pages in use may be older than they should be.
+    var mayLackWrites = false
     /// How many entries that may be old were taken in their stead.
     var staleCount = 0
 
     /// Whether all that the range had was found.
-    var isComplete: Bool { gap.count == currentCount }
+    var isComplete: Bool { !mayLackWrites && gap.count == currentCount }
     /// How many of its entries are lost, if that is known.
     var lostCount: Int? { gap.count.map { max(0, $0 - currentCount) } }
   }
@@ -41,17 +45,21 @@ final class SalvageFile {
   /// - Parameters:
   ///   - root: the tree's root, or, with `isRootKnown` false, its id and kind of keys alone.
   ///   - isStale: whether the root may be an old one.
+  ///   - believesFreeMap: whether a leaf that nothing leads to is of the newest state if its place is in use.
   ///   - includesStale: whether entries are taken that may be old.
   ///   - body: called with page, index and worth of an entry; returns whether it could be used. If not, an older
   ///     version may follow.
   ///   - note: called behind each lost range.
   func forEachEntry(
-    of root: TreeRoot, isRootKnown: Bool, isStale: Bool = false, includesStale: Bool,
+    of root: TreeRoot, isRootKnown: Bool, isStale: Bool = false, believesFreeMap: Bool = true, includesStale: Bool,
     _ body: (PageBytes, Int, SalvageStanding) throws -> Bool, lost note: (Outcome) throws -> Void
   ) throws {
     var fill: SalvageFill?
     func take(_ gap: SalvageGap, _ walk: SalvageWalk?) throws {
-      var outcome = Outcome(gap: gap)
+      if gap.isOtherVersion { hasLostWrites = true }
+      var gap = gap
+      if !believesFreeMap { gap.isOtherVersion = true }
+      var outcome = Outcome(gap: gap, mayLackWrites: hasLostWrites || !believesFreeMap)
       // Below a lost leaf nothing of the newest state is left.
       if includesStale || gap.level > 0 || liveness.free == nil {
         let filling = fill ?? makeFill(root, includesStale: includesStale)

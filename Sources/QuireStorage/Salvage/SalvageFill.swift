@@ -123,7 +123,7 @@ final class SalvageFill {
       let leaf = leaves.leaves[nextLeaf]
       nextLeaf += 1
       let hasFailed = walk?.failed[leaf.page] ?? false
-      let isCurrent = leaf.isCurrent && !hasFailed
+      let isCurrent = leaf.isCurrent && !hasFailed && !gap.isOtherVersion
       guard isCurrent || includesStale, hasFailed || walk?.reached[leaf.page] != true,
         let opened = load(leaf, isCurrent: isCurrent), isAt(opened, gap)
       else { continue }

@@ -66,7 +66,7 @@ struct SalvageLeaves {
 
   /// Whether a range that had `gap.count` entries has all of them in leaves of the newest state.
   func isComplete(_ gap: SalvageGap, besides walk: SalvageWalk?) -> Bool {
-    guard let expected = gap.count else { return false }
+    guard let expected = gap.count, !gap.isOtherVersion else { return false }
     var found = 0
     for index in leaves.indices {
       let key = firstKey(index)

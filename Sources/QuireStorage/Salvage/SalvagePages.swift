@@ -3,8 +3,14 @@
 /// Why something cannot be used, in words for people.
 struct SalvageDefect: Error {
   let text: String
+  /// Whether a whole page stands there that is not the version that was meant: a write has been lost, and others beside
+  /// it may have been.
+  let isOtherVersion: Bool
 
-  init(_ text: String) { self.text = text }
+  init(_ text: String, isOtherVersion: Bool = false) {
+    self.text = text
+    self.isOtherVersion = isOtherVersion
+  }
 }
 
 /// Reads pages and long values of one data file, past all caches.
@@ -48,19 +54,21 @@ final class SalvagePages {
     }
     guard page.pageNumber == number else { throw SalvageDefect("page \(number) holds no page that belongs there") }
     let defect = proofDefect(page, checksum: checksum)
-    if let defect, !believesUnverified { throw SalvageDefect("page \(number) is damaged: \(defect)") }
+    if let defect, !believesUnverified {
+      throw SalvageDefect("page \(number) is damaged: \(defect.text)", isOtherVersion: defect.isOtherVersion)
+    }
     if let broken = PageValidation.defect(in: page, pageSize: pageSize, pageCount: store.pageCount) {
       throw SalvageDefect("page \(number) is damaged: \(broken)")
     }
     return defect == nil
   }
 
-  private func proofDefect(_ page: PageBytes, checksum: UInt64?) -> String? {
-    guard isSeeded else { return "nothing proves it" }
+  private func proofDefect(_ page: PageBytes, checksum: UInt64?) -> SalvageDefect? {
+    guard isSeeded else { return SalvageDefect("nothing proves it") }
     let actual = PageChecksum.compute(page, pageSize: pageSize, seed: store.checksumSeed)
-    guard actual == page.checksum else { return "its checksum does not match" }
+    guard actual == page.checksum else { return SalvageDefect("its checksum does not match") }
     guard let checksum, checksum != actual else { return nil }
-    return "it is not the version that its parent refers to"
+    return SalvageDefect("it is not the version that its parent refers to", isOtherVersion: true)
   }
 
   /// Reads a long value; valid until the next call.

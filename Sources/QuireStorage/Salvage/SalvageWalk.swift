@@ -81,7 +81,8 @@ final class SalvageWalk {
       let gap = SalvageGap(
         lower: bounds.lower.map { SalvageKey.bytes($0, root.keyKind) },
         upper: bounds.upper.map { SalvageKey.bytes($0, root.keyKind) }, page: PageNumber(number), level: level,
-        count: Int(exactly: count), reason: error.text)
+        count: Int(exactly: count), isOtherVersion: error.isOtherVersion,
+        reason: error.text)
       return .lost(gap)
     }
   }
@@ -104,6 +105,8 @@ struct SalvageGap {
   let level: Int
   /// How many entries there were; nil if that is not known.
   let count: Int?
+  /// Whether a write of that page has been lost: those of pages below it may have been, too.
+  var isOtherVersion = false
   let reason: String
 
   /// Whether `key` is not yet in the range.
