@@ -68,9 +68,9 @@ import Testing
     var random = SeededRandom(seed: firstSeed())
     var lost = 0
     var stale = 0
-    for trial in 0..<TestSize.trials(400, divisor: 20) {
+    for trial in 0..<TestSize.trials(400, divisor: 33) {
       let disk = database.disk.copy()
-      // Lost writes alone: a page that one has left as it was, below another that is damaged, is not told from the newest.
+      // Lost writes alone: below a page that is damaged otherwise, what one has left is not told from the newest.
       let isOlder = trial % 4 == 3
       let damaged = Self.damage(
         disk, database, count: isOlder ? 1 : 1 + trial % 9, kinds: isOlder ? [.older] : [.zero, .flip, .swap], &random)
@@ -179,7 +179,7 @@ import Testing
   @Test func truncatedFile() throws {
     let database = try SalvageDatabase(seed: 9, isClosed: true)
     let count = Int(database.meta.pageCount)
-    for kept in TestSize.some(Array(2..<count), of: 8) {
+    for kept in TestSize.some(Array(2..<count), of: 4) {
       let disk = database.disk.copy()
       disk.setLength(kept * database.pageSize + 17, of: SalvageDatabase.path)
       let outcome = try Self.salvage(disk)
@@ -195,7 +195,7 @@ import Testing
     let log = try #require(try Inspector(at: SalvageDatabase.path, fileSystem: database.disk).log())
     let end = Int(log.scan.endLSN.rawValue - segment.firstLSN.rawValue)
     var cut = 0
-    for trial in 0..<TestSize.trials(80, divisor: 10) {
+    for trial in 0..<TestSize.trials(80, divisor: 13) {
       let disk = database.disk.copy()
       let offset = database.meta.logOffset + random.below(end - database.meta.logOffset)
       trace("trial \(trial): byte \(offset)")
@@ -268,7 +268,7 @@ import Testing
     let database = try SalvageDatabase(seed: 14, isClosed: true, entryCount: 120)
     let bytes = try #require(database.disk.bytes(of: SalvageDatabase.path))
     var random = SeededRandom(seed: firstSeed())
-    for trial in 0..<TestSize.trials(400, divisor: 16) {
+    for trial in 0..<TestSize.trials(400, divisor: 40) {
       var forger = try #require(Forger(bytes, pageSize: database.pageSize))
       for _ in 0...trial % 3 { trace("trial \(trial): \(forger.mutate(&random))") }
       if random.oneIn(3) { trace(forger.mutateExtent(&random)) }
@@ -285,7 +285,7 @@ import Testing
     let database = try SalvageDatabase(seed: 12, isClosed: false, entryCount: 100)
     var random = SeededRandom(seed: firstSeed())
     let names = database.disk.names
-    for trial in 0..<TestSize.trials(200, divisor: 16) {
+    for trial in 0..<TestSize.trials(200, divisor: 25) {
       let disk = database.disk.copy()
       for _ in 0...trial % 5 {
         let name = random.pick(names)
