@@ -4,8 +4,8 @@ package import QuireDatabase
 
 /// Salvages a manual view: which rows are in which group, in which order.
 ///
-/// Two trees tell where a row stands, and two how a group is called: a place is lost if both are. Rows that are lost are
-/// in no group any more. The numbers of groups go on behind the highest that is left.
+/// Two trees tell where a row stands, and two how a group is called: a place is lost if both are. Rows that are lost
+/// are in no group. The numbers of groups go on behind the highest that is left.
 ///
 /// Memory: the numbers of the rows and the groups of the view.
 package struct SalvagedLists: SalvagedContent {
