@@ -3,12 +3,13 @@
 internal import QuireStorage
 
 /// An entry of a tree of an extension, as the damaged database has it.
-package struct SalvagedContentEntry {
+public struct SalvagedContentEntry: Sendable {
   /// The key's bytes; none of an integer.
-  package let key: [UInt8]
+  public let key: [UInt8]
   /// The key, if it is an integer.
-  package let integerKey: Int64?
-  package let value: [UInt8]
+  public let integerKey: Int64?
+  /// The value's bytes.
+  public let value: [UInt8]
 
   init(_ entry: SalvagedEntry) {
     integerKey = entry.integerKey
@@ -19,8 +20,9 @@ package struct SalvagedContentEntry {
 
 /// How the content of one kind of extension is salvaged that no row tells again, such as edges made by hand.
 ///
-/// Without one for its kind, all trees and values of such an extension are copied as they are.
-package protocol SalvagedContent {
+/// `quiredb salvage` asks those of its kinds, as relationships and manual views have them. Without one for its kind, all
+/// trees and values of such an extension are copied as they are.
+public protocol SalvagedContent {
   /// The kind of the extensions, as `DatabaseExtension.kind`.
   static var kind: String { get }
   /// The version of their form; of another version everything is copied as it is.
@@ -36,14 +38,15 @@ package protocol SalvagedContent {
   mutating func finish(_ damaged: Set<String>, into target: SalvagedContentTarget) throws -> Set<String>
 }
 
-/// Where the content of one extension goes.
-package final class SalvagedContentTarget {
+/// Where the content of one extension goes. For the one thread that salvages, and no longer than the call that it is
+/// handed to.
+public final class SalvagedContentTarget {
   private let tx: QuireStorage.WriteTransaction
   private let rows: Tree
   private let id: ExtensionID
   private let report: (SalvageFinding) throws -> Void
   /// The name of the extension.
-  package let name: String
+  public let name: String
   /// Entries stored so far.
   private(set) var entryCount = 0
   private var trees: [String: Tree] = [:]
@@ -57,14 +60,14 @@ package final class SalvagedContentTarget {
   }
 
   /// Whether a row is in the new database.
-  package func hasRow(_ row: Int64) throws -> Bool { try tx.contains(row, in: rows) }
+  public func hasRow(_ row: Int64) throws -> Bool { try tx.contains(row, in: rows) }
 
   /// Tells of something that is lost.
-  package func lose(_ what: String) throws { try report(SalvageFinding(.lostContent, what)) }
+  public func lose(_ what: String) throws { try report(SalvageFinding(.lostContent, what)) }
 
   /// Stores an entry in a tree with keys of bytes, unless the key is there. Returns whether it did.
   @discardableResult
-  package func insert(_ key: [UInt8], _ value: [UInt8], in tree: String) throws -> Bool {
+  public func insert(_ key: [UInt8], _ value: [UInt8], in tree: String) throws -> Bool {
     let isNew = try tx.insert(value, for: key, in: try self.tree(tree, .bytes))
     entryCount += isNew ? 1 : 0
     return isNew
@@ -72,7 +75,7 @@ package final class SalvagedContentTarget {
 
   /// The same in a tree with integer keys.
   @discardableResult
-  package func insert(_ key: Int64, _ value: [UInt8], in tree: String) throws -> Bool {
+  public func insert(_ key: Int64, _ value: [UInt8], in tree: String) throws -> Bool {
     let isNew = try tx.insert(value, for: key, in: try self.tree(tree, .int64))
     entryCount += isNew ? 1 : 0
     return isNew

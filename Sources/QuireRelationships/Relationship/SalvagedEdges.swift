@@ -1,6 +1,6 @@
 // Edges by hand, out of a damaged database.
 
-package import QuireDatabase
+public import QuireDatabase
 
 /// Salvages the edges of a relationship that were made by hand. Derived ones are made anew from their objects when the
 /// relationship is registered.
@@ -10,17 +10,21 @@ package import QuireDatabase
 /// end.
 ///
 /// Memory: the numbers of edges' names.
-package struct SalvagedEdges: SalvagedContent {
-  package static let kind = RelationshipSettings.kind
-  package static let formatVersion = Relationship<Never>.formatVersion
+public struct SalvagedEdges: SalvagedContent {
+  /// The kind of relationships.
+  public static let kind = RelationshipSettings.kind
+  /// The version of their form.
+  public static let formatVersion = Relationship<Never>.formatVersion
 
   private var used: Set<UInt32> = []
   private var named: Set<UInt32> = []
   private var fileCount = 0
 
-  package init() {}
+  /// Begins with one relationship.
+  public init() {}
 
-  package mutating func take(
+  /// Takes an edge, or the name of edges.
+  public mutating func take(
     _ entry: SalvagedContentEntry, of tree: String, into target: SalvagedContentTarget
   ) throws {
     switch tree {
@@ -72,7 +76,8 @@ package struct SalvagedEdges: SalvagedContent {
     named.insert(number)
   }
 
-  package mutating func finish(_ damaged: Set<String>, into target: SalvagedContentTarget) throws -> Set<String> {
+  /// Names the edges. The trees of edges count as damaged only if none of them is whole.
+  public mutating func finish(_ damaged: Set<String>, into target: SalvagedContentTarget) throws -> Set<String> {
     for number in used.subtracting(named).sorted() {
       var name = "salvaged.\(number)"
       // Another one may be called so.

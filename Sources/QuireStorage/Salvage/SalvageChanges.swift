@@ -75,6 +75,7 @@ struct SalvageChanges {
       kept += 1
     }
     points.removeSubrange(kept...)
+    assert(zip(points, points.dropFirst()).allSatisfy { $0.compare($1) < 0 }, "a key has two operations")
     ranges.sort { SalvageKey.compare($0.lower, $1.lower) < 0 }
   }
 }
@@ -130,6 +131,7 @@ struct SalvageOverlay {
       active.swapAt(child, (child - 1) / 2)
       child = (child - 1) / 2
     }
+    assert(active[0].order >= range.order, "the newest deletion is not on top")
   }
 
   private mutating func pop() {

@@ -162,6 +162,7 @@ final class SalvageFill {
   // MARK: Heap
 
   private func push(_ leaf: OpenLeaf) {
+    assert(open.count < Self.openLimit, "more leaves are open than may be")
     open.append(leaf)
     var child = open.count - 1
     while child > 0, open[child].isBefore(open[(child - 1) / 2]) {

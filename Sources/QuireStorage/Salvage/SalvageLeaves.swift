@@ -49,6 +49,7 @@ struct SalvageLeaves {
           isCurrent: liveness.isCurrent(leaf.page, birth: leaf.birth), isCut: kept.count < key.count,
           keyStart: keys.count, keyCount: Int32(kept.count)))
       keys.append(contentsOf: kept)
+      assert(kept.count <= Self.keptByteCount, "more of a key is kept than there is room for")
     }
     let keys = keys
     leaves.sort { left, right in

@@ -74,6 +74,7 @@ final class SalvageWalk {
       let defect = PageOrder.defect(in: page, of: root, within: bounds, pageSize: pages.pageSize, isTakenApart: true)
       if let defect { throw SalvageDefect("page \(number) is damaged: \(defect)") }
       if level == 0 { return .leaf(page, isProven: isProven) }
+      assert(visits.last.map { $0.page.level == level + 1 } ?? true, "a walk leaves a level out")
       visits.append(Visit(page: page, bounds: bounds))
       return nil
     } catch {

@@ -1,6 +1,6 @@
 // Lists that the user has ordered, out of a damaged database.
 
-package import QuireDatabase
+public import QuireDatabase
 
 /// Salvages a manual view: which rows are in which group, in which order.
 ///
@@ -8,17 +8,21 @@ package import QuireDatabase
 /// are in no group. The numbers of groups go on behind the highest that is left.
 ///
 /// Memory: the numbers of the rows and the groups of the view.
-package struct SalvagedLists: SalvagedContent {
-  package static let kind = ManualView<Never, Never>.kind
-  package static let formatVersion = ManualView<Never, Never>.formatVersion
+public struct SalvagedLists: SalvagedContent {
+  /// The kind of manual views.
+  public static let kind = ManualView<Never, Never>.kind
+  /// The version of their form.
+  public static let formatVersion = ManualView<Never, Never>.formatVersion
 
   private var placed: Set<Int64> = []
   private var used: Set<UInt32> = []
   private var names: [UInt32: [UInt8]] = [:]
 
-  package init() {}
+  /// Begins with one view.
+  public init() {}
 
-  package mutating func take(
+  /// Takes a place of a row, or the name of a group.
+  public mutating func take(
     _ entry: SalvagedContentEntry, of tree: String, into target: SalvagedContentTarget
   ) throws {
     switch tree {
@@ -26,9 +30,9 @@ package struct SalvagedLists: SalvagedContent {
       if let row = RowID(orderedBytes: entry.value) { try place(row.rawValue, entry.key, target) }
     case "rows":
       // A row stands in one place, whose key has its length in front.
-      guard let row = entry.integerKey, entry.value.count > 6,
-        entry.value.count == 2 + Int(entry.value[0]) + Int(entry.value[1]) << 8
-      else { return }
+      guard let row = entry.integerKey, entry.value.count > 6 else { return }
+      let keyCount = Int(entry.value[0]) | Int(entry.value[1]) << 8
+      guard entry.value.count == 2 + keyCount else { return }
       try place(row, Array(entry.value.dropFirst(2)), target)
     case "groups": if let group = GroupID(entry.value) { note(group.rawValue, entry.key) }
     case "names": if let group = entry.integerKey.flatMap(UInt32.init(exactly:)) { note(group, entry.value) }
@@ -49,7 +53,8 @@ package struct SalvagedLists: SalvagedContent {
     if names[group] == nil, String(validating: name, as: UTF8.self) != nil { names[group] = name }
   }
 
-  package mutating func finish(_ damaged: Set<String>, into target: SalvagedContentTarget) throws -> Set<String> {
+  /// Names the groups. Both trees of places count as damaged only if none of them is whole.
+  public mutating func finish(_ damaged: Set<String>, into target: SalvagedContentTarget) throws -> Set<String> {
     for group in used.sorted() {
       let id = GroupID(rawValue: group)
       if let name = names[group], try target.insert(name, id.prefix, in: "groups") {
