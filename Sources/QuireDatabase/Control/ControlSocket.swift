@@ -62,9 +62,18 @@ public final class ControlSocket: Sendable {
         .invalidOption, "A control socket serves 1 to 64 tools, and lets them hold snapshots for some time.",
         path: core.path)
     }
-    try core.wrapping { () throws(StorageError) in try core.storage.checkOpen() }
+    try Self.checkOpen(core)
     server = try ControlServer(core, path ?? "\(core.path)-control", options)
     try server.start()
+    // One who closes it meanwhile may have looked for sockets before this one was there.
+    do throws(DatabaseError) { try Self.checkOpen(core) } catch {
+      server.close()
+      throw error
+    }
+  }
+
+  private static func checkOpen(_ core: DatabaseCore) throws(DatabaseError) {
+    try core.wrapping { () throws(StorageError) in try core.storage.checkOpen() }
   }
 
   deinit { server.close() }

@@ -145,8 +145,7 @@ extension Database {
 
   /// Writes everything home, leaves a file that needs no log, and gives the database up: when it returns, on whatever
   /// thread, the file can be opened again. A call while another one closes waits for that, and has the same outcome; a
-  /// call after it does nothing. Waits for `onCommit` actions that have not ended. Closes control sockets first, also
-  /// where it then throws.
+  /// call after it does nothing. Waits for `onCommit` actions that have not ended. Closes control sockets in any case.
   ///
   /// - Throws: `inUse` while transactions or pinned snapshots are alive, and then the database stays open; `inUse`,
   ///   too, on a thread of the database's, as in an `onCommit` action, while another one closes; `failStop`,
@@ -155,6 +154,7 @@ extension Database {
   public func close() throws(DatabaseError) {
     core.reportLastMetrics()
     core.closing.run()
+    defer { core.closing.run() }
     do throws(StorageError) { try core.engine.close() } catch {
       if error.code != .inUse { endFollowing() }
       throw DatabaseError(error)

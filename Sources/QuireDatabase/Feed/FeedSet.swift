@@ -65,6 +65,17 @@ final class FeedSet: Sendable {
     for feed in unnamed.withLock({ $0 }) where feed.hasHeardAll { try FeedKeys.noteHeard(in: feed.tree, tx) }
   }
 
+  /// Has the feeds hear of what the engine commits of its own accord, as it moves pages.
+  func hearOfRearrangements() {
+    engine.core.onRearrangement.withLock { note in
+      note = { [weak self] (tx: borrowing QuireStorage.WriteTransaction) throws(StorageError) in
+        guard let self else { return }
+        for feed in feeds { try FeedKeys.noteHeard(in: feed.tree, tx) }
+        for feed in unnamed.withLock({ $0 }) where feed.hasHeardAll { try FeedKeys.noteHeard(in: feed.tree, tx) }
+      }
+    }
+  }
+
   /// The transaction that has ended them is committed.
   func didEndUnnamed() { unnamed.withLock { $0 = [] } }
 }

@@ -94,7 +94,8 @@ struct StateCollector: FeedCollector {
   ) throws -> Int {
     let place = Place(collection: collection, key: ByteString(key))
     if let index = places[place] {
-      if case .changed(let halves) = kind { rows[index]?.halves.formUnion(halves) }
+      // A row that went and came back is another one.
+      if case .changed(let halves) = kind { rows[index]?.halves.formUnion(halves) } else { rows[index]?.halves = .any }
       return 0
     }
     let found = try rowReader.row(collection, key, at: rowID, names[collection] ?? "")

@@ -62,13 +62,18 @@ extension EngineCore {
   }
 
   /// Runs `body` as a transaction that changes no content, and appends it as a commit that nobody waits for: its record
-  /// has no operation of its own. If `body` returns false or throws, nothing remains of it.
+  /// has no operation but those of `onRearrangement`. If `body` returns false or throws, nothing remains of it.
   package func rearrange(
     _ body: (WriteContext, borrowing WriterPermit) throws(StorageError) -> Bool
   ) throws(StorageError) {
     let permit = try beginWrite()
     do throws(StorageError) {
-      guard try body(context, permit), let endLSN = try appendRearrangement(permit) else {
+      guard try body(context, permit) else {
+        _ = rollBack(permit)
+        return
+      }
+      if let note = onRearrangement.withLock({ $0 }) { try note(WriteTransaction(context, permit)) }
+      guard let endLSN = try appendRearrangement(permit) else {
         _ = rollBack(permit)
         return
       }

@@ -28,6 +28,8 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
   package let allocator: PageAllocator
   /// The lock of the one writer.
   package let writerLock: WriterLock
+  /// What is to be part of each transaction that changes no content, for those who count the numbers of commits.
+  package let onRearrangement = Latch<(@Sendable (borrowing WriteTransaction) throws(StorageError) -> Void)?>(nil)
   /// The threads of the engine.
   package let threads: BackgroundThreads
   let openFlag: OpenFlag

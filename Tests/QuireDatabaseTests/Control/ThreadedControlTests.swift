@@ -4,6 +4,7 @@ import Dispatch
 import Foundation
 import QuireStorage
 import QuireTesting
+import Synchronization
 import Testing
 
 @testable import QuireDatabase
@@ -240,6 +241,27 @@ import Testing
   #endif
 
   // MARK: Closing
+
+  /// Whoever is first: no socket stays of a database that is closed.
+  @Test func openingWhileTheDatabaseCloses() throws {
+    var db = db
+    for _ in 0..<TestSize.trials(240) {
+      let (opened, group) = (db, DispatchGroup())
+      let control = Latch<ControlSocket?>(nil)
+      DispatchQueue.global().async(group: group) {
+        let made = try? opened.openControl()
+        control.withLock { $0 = made }
+      }
+      try? opened.close()
+      group.wait()
+      // Refused where the attempt was in its way.
+      try opened.close()
+      #expect(!folder.hasFile("test.quire-control"))
+      control.withLock { $0 = nil }
+      db = try folder.open()
+    }
+    try db.close()
+  }
 
   @Test func closingWhileToolsAreThere() throws {
     for _ in 0..<10 {

@@ -165,4 +165,45 @@ import Testing
     #expect(try consumer.rows == FeedRows(db))
     try db.close()
   }
+
+  @Test("Following states, a row whose metadata changed, and that was stored anew then, has changed as a whole")
+  func tellsAllHalvesOfRowsThatCameBack() throws {
+    let folder = try TestFolder()
+    let feed = ChangeFeed("f")
+    let db = try folder.open(options([feed]))
+    let rows = RowCollection<String, String>.texts("a")
+    try db.write { tx throws in
+      try tx[rows].set("old", metadata: "m", for: "k")
+      try tx[rows].set("other", for: "o")
+    }
+    let cursor = try db.newestCursor(of: feed)
+    try db.write { tx throws in try tx[rows].replaceMetadata("n", for: "k") }
+    try db.write { tx throws in try tx[rows].remove("k") }
+    try db.write { tx throws in try tx[rows].set("new", metadata: "n", for: "k") }
+    #expect(try db.nextChanges(of: feed, after: cursor)?.changes.map(\.kind) == [.changed(.any)])
+    try db.close()
+  }
+
+  @Test("A feed outlives compactions that move pages, in programs that name it and in others")
+  func outlivesCompaction() throws {
+    let folder = try TestFolder()
+    let feed = ChangeFeed("f")
+    var db = try folder.open(options([feed]))
+    let rows = RowCollection<String, String>("a", compression: .none)
+    let text = String(repeating: "0123456789", count: 200)
+    try db.write { tx throws in for number in 0..<3000 { try tx[rows].set("\(text)\(number)", for: "\(number)") } }
+    try db.write { tx throws in try tx[rows].remove((0..<3000).filter { $0 % 25 != 0 }.map { "\($0)" }) }
+    try db.checkpoint()
+    let cursor = try db.newestCursor(of: feed)
+    let before = try db.read { tx in tx.csn }
+    try db.compact()
+    #expect(try db.read { tx in tx.csn } > before, "nothing was moved")
+    try db.close()
+    for feeds in [[feed], [], [feed]] as [[ChangeFeed]] {
+      db = try folder.open(options(feeds))
+      if !feeds.isEmpty { #expect(errorCode { _ = try db.nextChanges(of: feed, after: cursor) } == nil) }
+      try db.compact()
+      try db.close()
+    }
+  }
 }
