@@ -63,9 +63,9 @@ import Testing
       let view = try tx.view(Self.view)
       #expect(try view.count == 40 - missing)
       let edges = try tx.relationship(Self.graph)
-      #expect(try edges.count(named: "album") == 40 - missing)
+      #expect(edges.count(named: "album") == 40 - missing)
       #expect(try tx[Self.albums].count == 4 && tx[Self.tracks].count == 40 - missing)
-      return try edges.count(named: "likes")
+      return edges.count(named: "likes")
     }
     try db.checkInvariants()
     try db.close()
