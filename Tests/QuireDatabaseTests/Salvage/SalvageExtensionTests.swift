@@ -64,7 +64,7 @@ import Testing
       #expect(try view.count == 40 - missing)
       let edges = try tx.relationship(Self.graph)
       #expect(edges.count(named: "album") == 40 - missing)
-      #expect(try tx[Self.albums].count == 4 && tx[Self.tracks].count == 40 - missing)
+      #expect(tx[Self.albums].count == 4 && tx[Self.tracks].count == 40 - missing)
       return edges.count(named: "likes")
     }
     try db.checkInvariants()
