@@ -61,7 +61,7 @@ import Testing
     try db.register(Self.graph)
     let count = try db.read { tx throws in
       let view = try tx.view(Self.view)
-      #expect(try view.count == 40 - missing)
+      #expect(view.count == 40 - missing)
       let edges = try tx.relationship(Self.graph)
       #expect(edges.count(named: "album") == 40 - missing)
       #expect(tx[Self.albums].count == 4 && tx[Self.tracks].count == 40 - missing)
