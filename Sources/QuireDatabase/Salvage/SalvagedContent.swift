@@ -20,8 +20,8 @@ public struct SalvagedContentEntry: Sendable {
 
 /// How the content of one kind of extension is salvaged that no row tells again, such as edges made by hand.
 ///
-/// `quiredb salvage` asks those that it knows: of relationships and of manual views. Without one for its kind, all trees
-/// and values of such an extension are copied as they are.
+/// `quiredb salvage` asks those that it knows: of relationships and of manual views. Without one for its kind, all
+/// trees and values of such an extension are copied as they are.
 public protocol SalvagedContent {
   /// The kind of the extensions, as `DatabaseExtension.kind`.
   static var kind: String { get }
