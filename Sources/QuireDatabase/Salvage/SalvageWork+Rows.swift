@@ -35,7 +35,9 @@ extension SalvageWork {
     let key = unsafe [UInt8](row.key)
     let metadataDefect = unsafe row.metadata.flatMap { half in unsafe defect(of: half, id) }
     if let defect = unsafe metadataDefect ?? defect(of: row.object, id) {
-      if entry.standing != .mayBeOld { try loseRow(number, id, key, defect) }
+      // Where all rows may be old, no lost range speaks for this one.
+      let isTold = entry.standing == .mayBeOld && sources.rows?.isCurrent == true
+      if !isTold { try loseRow(number, id, key, defect) }
       return
     }
     guard try store(number, id.prefix + key, entry.standing, tx, trees) else { return }
@@ -140,10 +142,11 @@ extension SalvageWork {
   /// Holds what is left of the key index against the new one.
   private func compareKeys(_ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees) throws {
     try forEach(sources.keys, "the key index") { entry throws in
-      guard entry.standing != .mayBeOld, entry.integerKey == nil, unsafe entry.key.count >= CollectionID.byteCount,
+      guard entry.integerKey == nil, unsafe entry.key.count >= CollectionID.byteCount,
         let number = unsafe Int64(littleEndianBytes: entry.value), RowID(stored: number) != nil
       else { return }
       lastRow = max(lastRow, number)
+      guard entry.standing != .mayBeOld else { return }
       let found = unsafe try tx.value(for: entry.key, in: trees.keys).flatMap { Int64(littleEndianBytes: $0) }
       if found == number {
         try confirm(number, tx, trees)
@@ -193,8 +196,9 @@ extension SalvageWork {
   }
 
   /// Takes out rows that may be old and that a part of the key index which is whole does not have: they were removed.
+  /// A key index that is not of the newest state itself proves no removal.
   private func settleDoubtful(_ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees) throws {
-    let gaps = sources.keys == nil ? nil : LostKeys(losses(of: sources.keys))
+    let gaps = sources.keys?.isCurrent == true ? LostKeys(losses(of: sources.keys)) : nil
     for number in doubtful.sorted() {
       guard let (id, rowKey) = try place(of: number, tx, trees) else { continue }
       let key = id.prefix + rowKey

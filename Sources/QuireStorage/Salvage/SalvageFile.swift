@@ -5,7 +5,7 @@ final class SalvageFile {
   let pages: SalvagePages
   let liveness: SalvageLiveness
   /// What an entry is worth to which the way from a root of the newest state is whole.
-  private let standing: SalvageStanding
+  let standing: SalvageStanding
   private var foundLeaves: SalvageScan?
   /// Whether a place has been met whose last write is lost: then counts that agree are no proof that all was found.
   private(set) var hasLostWrites = false

@@ -55,7 +55,7 @@ package final class SalvageReader {
       for loss in log.losses { list.add(loss) }
     }
     self.catalog = catalog
-    trees = Self.trees(catalog, log)
+    trees = Self.trees(catalog, log, isCurrent: way.file.standing == .current)
     source = Self.source(way, log, footing)
   }
 
@@ -69,11 +69,14 @@ package final class SalvageReader {
     return SalvageLog(meta, logFiles, after: known)
   }
 
-  private static func trees(_ catalog: SalvageCatalog, _ log: SalvageLog?) -> [SalvagedTree] {
+  private static func trees(
+    _ catalog: SalvageCatalog, _ log: SalvageLog?, isCurrent: Bool
+  ) -> [SalvagedTree] {
     catalog.entries.sorted { $0.key < $1.key }.map { id, entry in
       let isCounted = entry.isRootKnown && log?.cleared.contains(id) != true
       return SalvagedTree(
-        id: id, name: entry.name, keyKind: entry.root.keyKind, count: isCounted ? entry.root.count : nil)
+        id: id, name: entry.name, keyKind: entry.root.keyKind, count: isCounted ? entry.root.count : nil,
+        isCurrent: isCurrent && entry.isRootKnown && !entry.isStale)
     }
   }
 

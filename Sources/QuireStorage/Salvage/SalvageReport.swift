@@ -75,6 +75,8 @@ package struct SalvagedTree: Sendable {
   package let keyKind: KeyKind
   /// How many entries the data file should have of it, before the log; nil if that is lost.
   package let count: Int?
+  /// Whether what leads to it is of the newest state: then a key outside its losses that is not delivered is not there.
+  package let isCurrent: Bool
 }
 
 /// An entry as it is delivered; valid only during the call that delivers it.

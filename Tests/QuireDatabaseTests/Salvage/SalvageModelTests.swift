@@ -77,6 +77,20 @@ import Testing
     }
   }
 
+  @Test("Without meta pages all rows are there, told as old", arguments: 0..<UInt64(TestSize.trials(40, divisor: 20)))
+  func withoutMetaPages(seed: UInt64) throws {
+    var random = SeededRandom(seed: 9000 + seed)
+    let history = try SalvagedHistory(&random, keepsLog: true)
+    var files = history.files
+    files["test.quire"]?.replaceSubrange(0..<8192, with: repeatElement(0, count: 8192))
+    try history.restore(files)
+    let (_, result) = try #require(try salvage(history))
+    #expect(!history.rows.isEmpty && history.rows.allSatisfy { result.rows[$0.key] == $0.value })
+    let old = Set(result.findings.filter { $0.kind == .oldRow }.compactMap(\.row))
+    #expect(old.isSuperset(of: history.rows.keys))
+    #expect(result.problems(history).isEmpty)
+  }
+
   @Test("Without old rows, none is old", arguments: 0..<UInt64(TestSize.trials(80, divisor: 40)))
   func withoutOldRows(seed: UInt64) throws {
     var random = SeededRandom(seed: 5000 + seed)
