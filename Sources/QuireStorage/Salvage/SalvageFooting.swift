@@ -104,7 +104,8 @@ struct SalvageFooting {
     do throws(StorageError) {
       free = try FreeMapFile(store: pages.store).load(meta.freeMap, pageCount: meta.pageCount)
     } catch {}
-    let liveness = SalvageLiveness(free: free, newestBirth: meta.csn.rawValue)
+    let liveness = SalvageLiveness(
+      free: free, newestBirth: meta.csn.rawValue, pageCount: meta.pageCount)
     let file = SalvageFile(pages, liveness, standing: .current)
     return Way(
       basis: basis, meta: meta, databaseID: meta.databaseID, file: file,
@@ -115,7 +116,7 @@ struct SalvageFooting {
     let identity = SalvageIdentity(file, byteCount: status.byteCount, fileSystem)
     if let (id, pageSize) = identity.find() {
       let pages = try makePages(pageSize: pageSize, seed: id.checksumSeed, pageCount: nil)
-      let file = SalvageFile(pages, SalvageLiveness(free: nil, newestBirth: 0), standing: .mayBeOld)
+      let file = SalvageFile(pages, .unknown, standing: .mayBeOld)
       let meta = identity.logMeta(id, pageSize: pageSize, fileSystem)
       return Way(basis: .pages, meta: meta, databaseID: id, file: file, catalog: SalvageCatalog(file, nil))
     }
@@ -128,7 +129,7 @@ struct SalvageFooting {
         """, path: path)
     }
     let pages = try makePages(pageSize: pageSize, seed: nil, pageCount: nil)
-    let file = SalvageFile(pages, SalvageLiveness(free: nil, newestBirth: 0), standing: .unverified)
+    let file = SalvageFile(pages, .unknown, standing: .unverified)
     return Way(basis: .structure, meta: nil, databaseID: nil, file: file, catalog: SalvageCatalog(file, nil))
   }
 

@@ -6,11 +6,16 @@ struct SalvageLiveness {
   let free: PageBits?
   /// The commit of the meta page that the map belongs to.
   let newestBirth: UInt64
+  /// How many pages that meta page says there are: what stands behind them is of no state, or of a later one.
+  let pageCount: UInt64
+
+  /// Without a meta page, nothing is known to be of the newest state.
+  static var unknown: SalvageLiveness { SalvageLiveness(free: nil, newestBirth: 0, pageCount: 0) }
 
   /// Whether the page at `number`, made by `birth`, is part of the newest state. Each place in use is a page of that
   /// state: one that verifies is its page, unless a write to it was lost.
   func isCurrent(_ number: UInt64, birth: UInt64) -> Bool {
-    guard let free else { return false }
+    guard let free, number < pageCount else { return false }
     return birth <= newestBirth && !free[number]
   }
 }

@@ -236,6 +236,40 @@ import Testing
     #expect(strict.losses.map(\.count) == [database.footings.values.count { $0.own.contains(leaf) }])
   }
 
+  /// A leaf behind the pages that the meta page counts is of no state, though it verifies and no map calls it free.
+  @Test func pagesBehindTheLastAreOld() throws {
+    let database = try SalvageDatabase(seed: 15, isClosed: true)
+    let (size, path) = (database.pageSize, SalvageDatabase.path)
+    let bytes = try #require(database.disk.bytes(of: path))
+    let places = database.footings.compactMap { key, footing -> (leaf: UInt64, offset: Int, above: UInt64)? in
+      guard footing.own.count == 1, let leaf = footing.own.first, let above = footing.above.min(),
+        let value = database.content[key], value.count > 40
+      else { return nil }
+      let start = Int(leaf) * size
+      let page = bytes[start..<(start + size)]
+      return page.indices.dropLast(value.count).first { page[$0..<($0 + value.count)] == value[...] }
+        .map { (leaf, $0 + 20 - start, above) }
+    }
+    let (leaf, offset, above) = try #require(places.min { ($0.leaf, $0.offset) < ($1.leaf, $1.offset) })
+    let place = max((bytes.count + size - 1) / size, Int(database.meta.pageCount))
+    var copy = Array(bytes[(Int(leaf) * size)..<((Int(leaf) + 1) * size)])
+    copy[offset] ^= 1
+    copy.withUnsafeMutableBytes { buffer in
+      guard let base = buffer.baseAddress else { return }
+      base.storeBytes(of: UInt64(place), toByteOffset: PageLayout.pageNumberOffset, as: UInt64.self)
+      base.storeBytes(of: database.meta.csn.rawValue, toByteOffset: PageLayout.birthOffset, as: UInt64.self)
+      let checksum = PageChecksum.compute(
+        PageBytes(base), pageSize: size, seed: database.meta.databaseID.checksumSeed)
+      base.storeBytes(of: checksum, toByteOffset: PageLayout.checksumOffset, as: UInt64.self)
+    }
+    let disk = database.disk.copy()
+    disk.install(bytes + [UInt8](repeating: 0, count: place * size - bytes.count) + copy, at: path)
+    disk.flipBit(3, at: Int(above) * size + 60, of: path)
+    let outcome = try Self.salvage(disk)
+    #expect(outcome.losses.isEmpty, "\(outcome.losses)")
+    #expect(outcome.entries.mapValues(\.value) == database.content)
+  }
+
   @Test func openDatabaseIsRefused() throws {
     let tiny = TinyDatabase()
     let engine = try tiny.open()
