@@ -81,8 +81,20 @@ final class SalvageWork {
 
   // MARK: Trees that are copied as they are
 
-  /// Copies a tree of somebody else entry by entry.
-  func copy(_ source: SalvagedTree, _ name: String, _ tx: borrowing QuireStorage.WriteTransaction) throws {
+  /// Copies a tree of somebody else entry by entry, under another name if the new database cannot have its own.
+  func copy(_ source: SalvagedTree, _ noted: String, _ tx: borrowing QuireStorage.WriteTransaction) throws {
+    var name = noted
+    let isPossible = 1...QuireStorage.Limits.treeNameByteCount ~= noted.utf8.count
+    if !isPossible || tx.tree(named: noted) != nil {
+      name = freeName(source, tx)
+      try report(
+        SalvageFinding(
+          .lostName,
+          """
+          \(source.id) has the name “\(String(noted.prefix(64)))”, which \(isPossible ? "another one has" : "none can have"): \
+          it is called “\(name)”.
+          """, count: source.count))
+    }
     let target = try tx.createTree(name, keys: source.keyKind)
     var doubtfulCount = 0
     try forEach(source, "the tree “\(name)”") { entry throws in
@@ -100,12 +112,20 @@ final class SalvageWork {
     try tellLosses(of: source, as: .lostContent, "A part of the tree “\(name)”")
   }
 
+  /// A name for a tree whose own the new database cannot have, or is lost.
+  private func freeName(_ tree: SalvagedTree, _ tx: borrowing QuireStorage.WriteTransaction) -> String {
+    // Others that are copied later keep theirs.
+    let taken = Set(sources.others.map { ByteString($0.name) })
+    var name = "salvaged.\(tree.id.rawValue)"
+    while taken.contains(ByteString(name)) || tx.tree(named: name) != nil { name += "'" }
+    assert(name.utf8.count <= QuireStorage.Limits.treeNameByteCount, "a name that is made up is too long")
+    return name
+  }
+
   /// Copies trees whose names are lost under other ones: those of an engine that is used alone.
   func copyUnknown(_ tx: borrowing QuireStorage.WriteTransaction) throws {
-    let taken = Set(sources.others.map { ByteString($0.name) })
     for tree in sources.unknown {
-      var name = "salvaged.\(tree.id.rawValue)"
-      while taken.contains(ByteString(name)) { name += "'" }
+      let name = freeName(tree, tx)
       try copy(tree, name, tx)
       try report(
         SalvageFinding(.lostName, "The name of \(tree.id) is lost: it is called “\(name)”.", count: tree.count))

@@ -49,7 +49,7 @@ public final class SalvagedContentTarget {
   public let name: String
   /// Entries stored so far.
   private(set) var entryCount = 0
-  private var trees: [String: Tree] = [:]
+  private var trees: [ByteString: Tree] = [:]
 
   init(
     _ tx: borrowing QuireStorage.WriteTransaction, _ rows: Tree, _ id: ExtensionID, _ name: String,
@@ -94,9 +94,9 @@ public final class SalvagedContentTarget {
 
   /// The tree of the extension with a name, which is made if it is not there.
   private func tree(_ name: String, _ kind: KeyKind) throws -> Tree {
-    if let known = trees[name] { return known }
+    if let known = trees[ByteString(name)] { return known }
     let made = try tx.createTree(id.treeName(name), keys: kind)
-    trees[name] = made
+    trees[ByteString(name)] = made
     return made
   }
 }

@@ -22,16 +22,23 @@ struct SalvagedTrees {
   /// Whether it is a database of objects.
   var hasObjects: Bool { rows != nil || collections != nil || dictionaries != nil }
 
-  /// Sorts trees by their names.
+  /// Sorts trees by their names. Of several with one name the first has it.
   init(_ trees: [SalvagedTree]) {
+    var taken: Set<ByteString> = []
     for tree in trees {
       guard let name = tree.name else {
         unknown.append(tree)
         continue
       }
       if let part = Self.part(name) {
-        // With keys of another kind it is nothing that this layer has made.
-        if tree.keyKind == part.keys { self[keyPath: part.path] = tree } else { unknown.append(tree) }
+        // With keys of another kind it is nothing that this layer has made, nor is a second one.
+        if tree.keyKind == part.keys, self[keyPath: part.path] == nil {
+          self[keyPath: part.path] = tree
+        } else {
+          unknown.append(tree)
+        }
+      } else if !taken.insert(ByteString(name)).inserted {
+        others.append((name, tree))
       } else if let (number, inner) = Self.extensionTree(name) {
         contents[number, default: []].append((inner, tree))
       } else if let feed = FeedKeys.feedName(name) {
@@ -56,7 +63,7 @@ struct SalvagedTrees {
     }
   }
 
-  /// The number and the tree's name in `quire.extension.5.byName`.
+  /// The number and the tree's name in `quire.extension.5.byName`; nil if it is no name that an extension's tree has.
   private static func extensionTree(_ name: String) -> (UInt32, String)? {
     let prefix = "quire.extension."
     guard name.utf8.starts(with: prefix.utf8) else { return nil }
@@ -64,7 +71,10 @@ struct SalvagedTrees {
     guard let dot = rest.firstIndex(of: UInt8(ascii: ".")),
       let number = UInt32(String(decoding: rest[..<dot], as: UTF8.self))
     else { return nil }
-    return (number, String(decoding: rest[rest.index(after: dot)...], as: UTF8.self))
+    let inner = String(decoding: rest[rest.index(after: dot)...], as: UTF8.self)
+    // A number can be written in other ways, such as 05.
+    let isUsual = ByteString(ExtensionID(rawValue: number).treeName(inner)) == ByteString(name)
+    return isUsual && name.utf8.count <= QuireStorage.Limits.treeNameByteCount ? (number, inner) : nil
   }
 }
 

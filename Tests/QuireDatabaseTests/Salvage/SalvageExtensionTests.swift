@@ -220,6 +220,34 @@ import Testing
     #expect(try copy(newPath + "2") == ["salvaged.1": 100, "salvaged.2": 100])
   }
 
+  @Test("Of two trees with one name, one gets another") func oneNameTwice() throws {
+    let path = folder.url.appendingPathComponent("engine").path
+    let engine = try StorageEngine(at: path)
+    try engine.write { tx in
+      for name in ["texts", "textt"] {
+        let tree = try tx.createTree(name, keys: .bytes)
+        for number in 0..<100 { try tx.put("value", for: "key \(number)", in: tree) }
+      }
+    }
+    try engine.close()
+    let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+    var forger = try #require(Forger(bytes, pageSize: 4096))
+    for start in 0..<bytes.count - 5 where bytes[start] == UInt8(ascii: "t") {
+      if bytes[start..<start + 5].elementsEqual("textt".utf8) { forger.bytes[start + 4] = UInt8(ascii: "s") }
+    }
+    forger.seal()
+    try Data(forger.bytes).write(to: URL(fileURLWithPath: path))
+    var findings: [SalvageFinding] = []
+    let salvage = DatabaseSalvage(path, report: { findings.append($0) })
+    let outcome = try salvage.run(to: newPath)
+    #expect(outcome.entryCount == 200 && outcome.lossCount == 1)
+    #expect(findings.map(\.kind) == [.lostName], "\(findings)")
+    let copy = try StorageEngine(at: newPath)
+    let names = try copy.read { tx in tx.treeNames }
+    #expect(names == ["salvaged.2", "texts"])
+    try copy.close()
+  }
+
   @Test("Rows whose dictionary is lost are told") func lostDictionary() throws {
     let texts = RowCollection<Track, NoMetadata>("texts", compression: .dictionary(above: 16))
     let db = try folder.open()
