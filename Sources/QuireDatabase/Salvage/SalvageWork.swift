@@ -70,9 +70,8 @@ final class SalvageWork {
     for loss in reader.losses where loss.tree == nil {
       let kind: SalvageFinding.Kind =
         switch loss.kind {
-        case .log: .lostCommits
-        // The other page has the same, or the log has what is missing.
-        case .metaPage: if case .newestMetaPage = reader.source.basis { .madeAnew } else { .lostCommits }
+        // Two meta pages that verify say nothing of a third, which a newer log tells of.
+        case .log, .metaPage: .lostCommits
         case .catalog, .range, .value: .lostContent
         }
       try report(SalvageFinding(kind, loss, loss.sentence))

@@ -68,6 +68,12 @@ struct SalvageLog {
         meta.segments.removeSubrange(index...)
         return files
       }
+      if let (kind, reason) = headerDefect(file, segment, logFiles.databaseID) {
+        file.close()
+        lose(kind, reason)
+        meta.segments.removeSubrange(index...)
+        return files
+      }
       files.append(file)
       guard byteCount < segment.byteCount else { continue }
       lose(.log, "Log segment \(segment.number) has \(byteCount) of \(segment.byteCount) bytes.")
@@ -76,6 +82,34 @@ struct SalvageLog {
       return files
     }
     return files
+  }
+
+  /// Why a file is not the segment that the meta page names; nil if nothing says so. A header that does not verify, or
+  /// is of an older segment, may not have been written in full: records verify without it.
+  private func headerDefect(
+    _ file: any File, _ segment: SegmentDescriptor, _ databaseID: DatabaseID
+  ) -> (kind: SalvageLoss.Kind, reason: String)? {
+    do throws(StorageError) {
+      let header = try LogFiles.read(file, LogLayout.segmentHeaderByteCount, at: 0)
+      guard let (owner, found) = LogLayout.segment(inHeader: header) else { return nil }
+      if owner != databaseID {
+        return (
+          kind: .log, reason: "Log segment \(segment.number) is of another database (\(owner)): what it held is lost."
+        )
+      }
+      guard found.number > segment.number else { return nil }
+      return (
+        kind: .metaPage,
+        reason: """
+        Log segment \(found.number) is newer than the meta page, which names \(segment.number) in its place: what is \
+        between the two is lost.
+        """
+      )
+    } catch {
+      return (
+        kind: .log, reason: "Log segment \(segment.number) cannot be read: what it and those behind it hold is lost."
+      )
+    }
   }
 
   private func open(_ path: String, _ fileSystem: any FileSystem) -> (any File, Int)? {

@@ -208,6 +208,25 @@ import Testing
     #expect(cut > 0)
   }
 
+  /// A log of another database, in the place of the one that is named.
+  @Test func otherLog() throws {
+    let database = try SalvageDatabase(seed: 16, isClosed: false)
+    let segment = try #require(database.meta.segments.first)
+    let path = "\(SalvageDatabase.path)-log\(segment.fileIndex)"
+    let bytes = try #require(database.disk.bytes(of: path))
+    let (_, found) = try #require(LogLayout.segment(inHeader: Array(bytes.prefix(LogLayout.segmentHeaderByteCount))))
+    let disk = database.disk.copy()
+    var (owner, newer) = (DatabaseID(high: 1, low: 2), found)
+    disk.overwrite(LogLayout.segmentHeader(found, databaseID: owner), at: 0, of: path)
+    var outcome = try Self.salvage(disk)
+    #expect(outcome.losses.contains { $0.kind == .log && $0.reason.contains("another database") }, "\(outcome.losses)")
+    #expect(outcome.problems(database, damaged: [], isLogWhole: false).isEmpty && outcome.source.logCommitCount == 0)
+    (owner, newer.number) = (database.meta.databaseID, found.number + 1)
+    disk.overwrite(LogLayout.segmentHeader(newer, databaseID: owner), at: 0, of: path)
+    outcome = try Self.salvage(disk)
+    #expect(outcome.losses.contains { $0.kind == .metaPage && $0.reason.contains("newer") }, "\(outcome.losses)")
+  }
+
   /// Without proof, what has a flipped bit is read all the same, and marked.
   @Test func unverifiedEntriesAreMarked() throws {
     let database = try SalvageDatabase(seed: 11, isClosed: true)
