@@ -30,7 +30,7 @@ struct SalvageCatalog {
       // It has few entries, and older versions as many: only what they name shows whether they are the newest.
       try file.forEachEntry(
         of: root ?? empty, isRootKnown: root != nil, believesFreeMap: false, includesStale: true
-      ) { page, index, standing in
+      ) { page, index, standing, _ in
         newest = max(newest, page.birth)
         guard let entry = Catalog.entry(index, of: page, pageCount: file.pages.store.pageCount) else {
           broken += 1

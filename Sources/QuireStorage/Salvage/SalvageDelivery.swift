@@ -27,7 +27,12 @@ struct SalvageDelivery {
   }
 
   /// Takes an entry of a page; entries come in the order of the keys. Returns whether the key needs no older version.
-  mutating func take(_ page: PageBytes, _ index: Int, _ standing: SalvageStanding) throws -> Bool {
+  ///
+  /// - Parameter olderMayFollow: whether the entry is of a lost range, which is told; otherwise nothing else tells of a
+  ///   value that cannot be read.
+  mutating func take(
+    _ page: PageBytes, _ index: Int, _ standing: SalvageStanding, olderMayFollow: Bool
+  ) throws -> Bool {
     if standing == .mayBeOld, !options.includesStale { return true }
     let split = page.leafKey(index)
     let count = tree.keyKind == .int64 ? 8 : split.count
@@ -49,7 +54,7 @@ struct SalvageDelivery {
     }
     let value: (bytes: UnsafeRawBufferPointer, isProven: Bool)
     do throws(SalvageDefect) { value = try pages.value(cell.extent) } catch {
-      guard standing != .mayBeOld else { return false }
+      guard standing != .mayBeOld || !olderMayFollow else { return false }
       loseValue(cell.extent, error.text)
       return true
     }

@@ -47,12 +47,12 @@ final class SalvageFile {
   ///   - isStale: whether the root may be an old one.
   ///   - believesFreeMap: whether a leaf that nothing leads to is of the newest state if its place is in use.
   ///   - includesStale: whether entries are taken that may be old.
-  ///   - body: called with page, index and worth of an entry; returns whether it could be used. If not, an older
-  ///     version may follow.
+  ///   - body: called with page, index and worth of an entry, and whether an older version may follow; returns whether
+  ///     the entry could be used, so that none needs to.
   ///   - note: called behind each lost range.
   func forEachEntry(
     of root: TreeRoot, isRootKnown: Bool, isStale: Bool = false, believesFreeMap: Bool = true, includesStale: Bool,
-    _ body: (PageBytes, Int, SalvageStanding) throws -> Bool, lost note: (Outcome) throws -> Void
+    _ body: (PageBytes, Int, SalvageStanding, Bool) throws -> Bool, lost note: (Outcome) throws -> Void
   ) throws {
     var fill: SalvageFill?
     func take(_ gap: SalvageGap, _ walk: SalvageWalk?) throws {
@@ -66,7 +66,7 @@ final class SalvageFile {
         fill = filling
         try filling.fill(gap, besides: walk) { found in
           let own: SalvageStanding = !found.isProven ? .unverified : found.isCurrent ? .current : .mayBeOld
-          guard try body(found.page, found.index, own) else { return false }
+          guard try body(found.page, found.index, own, true) else { return false }
           if found.isCurrent { outcome.currentCount += 1 } else { outcome.staleCount += 1 }
           return true
         }
@@ -83,7 +83,7 @@ final class SalvageFile {
     while let step = walk.next() {
       switch step {
       case .leaf(let page, let isProven):
-        for index in 0..<page.count { _ = try body(page, index, isProven ? proven : .unverified) }
+        for index in 0..<page.count { _ = try body(page, index, isProven ? proven : .unverified, false) }
       case .lost(let gap): try take(gap, walk)
       }
     }

@@ -110,8 +110,8 @@ package final class SalvageReader {
         try file.forEachEntry(
           of: entry.root, isRootKnown: entry.isRootKnown, isStale: entry.isStale,
           includesStale: options.includesStale
-        ) { page, index, standing in
-          try delivery.take(page, index, standing)
+        ) { page, index, standing, olderMayFollow in
+          try delivery.take(page, index, standing, olderMayFollow: olderMayFollow)
         } lost: { outcome in
           if !outcome.isComplete { found.append(Self.loss(outcome, tree)) }
         }

@@ -160,6 +160,27 @@ import Testing
     #expect(outcome.entries.values.allSatisfy { $0.standing == .mayBeOld })
   }
 
+  /// Where all may be old, no lost range speaks for a long value that is damaged.
+  @Test func lostValuesAreToldWithoutMetaPages() throws {
+    let database = try SalvageDatabase(seed: 7, isClosed: false)
+    let long = database.footings.filter { key, footing in
+      footing.own.count > 1 && !database.logged.contains(key) && database.content[key] != nil
+    }
+    let (key, footing) = try #require(long.min { $0.key.key.lexicographicallyPrecedes($1.key.key) })
+    let disk = database.disk.copy()
+    for slot in 0...1 {
+      disk.overwrite([UInt8](repeating: 0, count: 512), at: slot * database.pageSize, of: SalvageDatabase.path)
+    }
+    let bytes = try #require(disk.bytes(of: SalvageDatabase.path))
+    let pages = footing.own.filter { PageKind.leaf.rawValue != bytes[Int($0) * database.pageSize + 32] }
+    let page = try #require(pages.min())
+    disk.flipBit(0, at: Int(page) * database.pageSize + 99, of: SalvageDatabase.path)
+    let outcome = try Self.salvage(disk)
+    #expect(outcome.source.basis == .pages)
+    #expect(outcome.entries[key] == nil)
+    #expect(outcome.losses.contains { $0.kind == .value && $0.tree == key.tree && $0.lower == key.key })
+  }
+
   @Test func withoutIdentityNothingIsProven() throws {
     let database = try SalvageDatabase(seed: 8, isClosed: true)
     let disk = database.disk.copy()
