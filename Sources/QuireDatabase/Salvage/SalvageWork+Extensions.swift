@@ -22,12 +22,15 @@ extension SalvageWork {
     let last = (Array(sources.contents.keys) + found.records.map(\.record.id.rawValue)).max() ?? 0
     let next = min(max(found.next ?? 1, last &+ 1), ExtensionID.firstInMemory)
     try tx.put(next.littleEndianBytes, for: ExtensionCatalog.nextIDKey, in: catalog)
+    var copied: Set<UInt32> = []
     for (name, stored) in found.records {
       var record = stored
       record.state = .stale
       try tx.put(record.bytes, for: ExtensionCatalog.recordKey(name), in: catalog)
-      try salvageContent(of: name, stored, tx, rows, catalog, kinds)
+      let isCopied = try salvageContent(of: name, stored, tx, rows, kinds)
+      if isCopied { copied.insert(stored.id.rawValue) }
     }
+    try copyValues(of: copied, tx, catalog)
   }
 
   private struct Notes {
@@ -57,25 +60,25 @@ extension SalvageWork {
 
   // MARK: Content
 
+  /// Returns whether everything of the extension is copied as it is.
   private func salvageContent(
     of name: String, _ record: ExtensionRecord, _ tx: borrowing QuireStorage.WriteTransaction, _ rows: Tree,
-    _ catalog: Tree, _ kinds: [any SalvagedContent.Type]
-  ) throws {
+    _ kinds: [any SalvagedContent.Type]
+  ) throws -> Bool {
     let trees = sources.contents[record.id.rawValue] ?? []
     let kind = kinds.first { $0.kind == record.kind && $0.formatVersion == record.formatVersion }
     // A record that does not say whether there is such content is of an old version.
-    guard kind != nil || record.keepsOwnContent || record.collections == nil else { return }
+    guard kind != nil || record.keepsOwnContent || record.collections == nil else { return false }
     let target = SalvagedContentTarget(tx, rows, record.id, name) { [unowned self] in try report($0) }
     defer { entryCount += target.entryCount }
     guard let kind else {
-      try copyValues(of: record.id, tx, catalog)
       for (inner, tree) in trees {
         try forEach(tree, "“\(name)”") { entry throws in
           if entry.standing != .mayBeOld { try target.copy(entry, of: tree.keyKind, to: inner) }
         }
         try tellLosses(of: tree, as: .lostContent, "A part of what “\(name)” keeps of its own, in its tree “\(inner)”")
       }
-      return
+      return true
     }
     var content = kind.init()
     for (inner, tree) in trees {
@@ -91,15 +94,18 @@ extension SalvageWork {
         of: tree, as: isLost ? .lostContent : .madeAnew,
         "“\(name)” has lost a part of its tree “\(inner)”\(isLost ? "" : ", which its other trees tell again")")
     }
+    return false
   }
 
-  /// Copies the values that an extension has set.
+  /// Copies the values that extensions have set, in one pass for all of them.
   private func copyValues(
-    of id: ExtensionID, _ tx: borrowing QuireStorage.WriteTransaction, _ catalog: Tree
+    of ids: Set<UInt32>, _ tx: borrowing QuireStorage.WriteTransaction, _ catalog: Tree
   ) throws {
-    let prefix = [UInt8(ascii: "v")] + id.rawValue.bigEndianBytes
+    guard !ids.isEmpty else { return }
     try forEach(sources.extensions, "values of extensions") { entry throws in
-      guard entry.integerKey == nil, unsafe entry.key.starts(with: prefix) else { return }
+      guard entry.integerKey == nil, unsafe entry.key.first == UInt8(ascii: "v") else { return }
+      let id = unsafe UInt32(bigEndianBytes: [UInt8](entry.key.dropFirst().prefix(4)))
+      guard let id, ids.contains(id) else { return }
       unsafe try tx.put(entry.value, for: entry.key, in: catalog)
       entryCount += 1
     }

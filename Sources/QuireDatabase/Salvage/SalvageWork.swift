@@ -57,7 +57,7 @@ final class SalvageWork {
   /// What the reader has found of a tree.
   func losses(of tree: SalvagedTree?) -> [SalvageLoss] {
     guard let tree else { return [] }
-    return reader.losses.filter { $0.tree == tree.id }
+    return Array(reader.losses(of: tree))
   }
 
   /// Tells what the reader has found of a tree, as the kind that it is there.

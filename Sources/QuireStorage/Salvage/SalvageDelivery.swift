@@ -12,7 +12,8 @@ struct SalvageDelivery {
   private var key: [UInt8] = []
   private var pointKey: [UInt8] = []
   /// Long values that are lost.
-  private(set) var losses: [SalvageLoss] = []
+  var losses: [SalvageLoss] { list.losses }
+  private var list = SalvageLossList()
 
   init(
     _ tree: SalvagedTree, _ pages: SalvagePages, _ options: SalvageOptions, _ changes: SalvageChanges,
@@ -98,7 +99,7 @@ struct SalvageDelivery {
 
   private mutating func loseValue(_ extent: ExtentReference, _ reason: String) {
     let upper = SalvageKey.successor(key, tree.keyKind)
-    losses.append(
+    list.add(
       SalvageLoss(
         kind: .value, tree: tree.id, page: extent.first, lower: key, upper: upper, count: 1, reason: reason))
   }

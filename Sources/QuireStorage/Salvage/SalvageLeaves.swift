@@ -74,11 +74,12 @@ struct SalvageLeaves {
   func isComplete(_ gap: SalvageGap, besides walk: SalvageWalk?) -> Bool {
     guard let expected = gap.count, !gap.isOtherVersion else { return false }
     var found = 0
-    for index in leaves.indices {
-      let key = firstKey(index)
-      if gap.isBelow(key) { break }
+    // Ranges are many where much is damaged, and so are leaves.
+    let start = leaves.partitioningIndex { !gap.isAbove(Self.key(of: $0, keys)) }
+    for index in start..<leaves.count {
+      if gap.isBelow(firstKey(index)) { break }
       let leaf = leaves[index]
-      guard leaf.isCurrent, !leaf.isCut, !gap.isAbove(key), walk?.reached[leaf.page] != true else { continue }
+      guard leaf.isCurrent, !leaf.isCut, walk?.reached[leaf.page] != true else { continue }
       found += Int(leaf.count)
     }
     return found == expected

@@ -20,6 +20,9 @@ package final class SalvageReader {
   /// What is lost, as far as it has been found: what concerns no tree, and all trees that have been read to the end.
   package var losses: [SalvageLoss] { list.losses }
 
+  /// What is lost of a tree, once it has been read to the end. O(1).
+  package func losses(of tree: SalvagedTree) -> ArraySlice<SalvageLoss> { list.losses(of: tree.id) }
+
   private let footing: SalvageFooting
   private let options: SalvageOptions
   private let file: SalvageFile
@@ -101,7 +104,7 @@ package final class SalvageReader {
   package func forEachEntry(of tree: SalvagedTree, _ body: (SalvagedEntry) throws -> Void) throws {
     guard let entry = catalog.entries[tree.id] else { return }
     let changes = log?.changes[tree.id].flatMap { $0.keyKind == entry.root.keyKind ? $0 : nil }
-    var found: [SalvageLoss] = []
+    var found = SalvageLossList()
     try withoutActuallyEscaping(body) { body in
       var delivery = SalvageDelivery(
         tree, file.pages, options, changes ?? SalvageChanges(entry.root.keyKind),
@@ -113,14 +116,14 @@ package final class SalvageReader {
         ) { page, index, standing, olderMayFollow in
           try delivery.take(page, index, standing, olderMayFollow: olderMayFollow)
         } lost: { outcome in
-          if !outcome.isComplete { found.append(Self.loss(outcome, tree)) }
+          if !outcome.isComplete { found.add(Self.loss(outcome, tree)) }
         }
       }
       try delivery.finish()
-      found += delivery.losses
+      for loss in delivery.losses { found.add(loss) }
     }
     guard told.insert(tree.id).inserted else { return }
-    for loss in found { list.add(loss) }
+    for loss in found.losses { list.add(loss) }
   }
 
   private static func loss(_ outcome: SalvageFile.Outcome, _ tree: SalvagedTree) -> SalvageLoss {

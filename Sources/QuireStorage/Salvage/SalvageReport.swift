@@ -128,6 +128,8 @@ package struct SalvageLoss: Sendable {
 /// Losses in the order they were found, with a limit.
 struct SalvageLossList {
   private(set) var losses: [SalvageLoss] = []
+  /// Where those of a tree are.
+  private var ranges: [TreeID: Range<Int>] = [:]
   /// Beyond so many, what is lost of a tree becomes one range.
   private static let limit = 100_000
 
@@ -135,13 +137,25 @@ struct SalvageLossList {
   mutating func add(_ loss: SalvageLoss) {
     guard losses.count >= Self.limit, let last = losses.last, last.tree == loss.tree else {
       losses.append(loss)
+      guard let tree = loss.tree else { return }
+      let start = ranges[tree]?.lowerBound ?? losses.count - 1
+      ranges[tree] = start..<losses.count
+      assert(losses[start].tree == tree, "the losses of a tree do not follow each other")
       return
     }
     var wide = last
     if let lower = wide.lower, loss.lower.map({ SalvageKey.compare($0, lower) < 0 }) ?? true { wide.lower = loss.lower }
     if let upper = wide.upper, loss.upper.map({ SalvageKey.compare($0, upper) > 0 }) ?? true { wide.upper = loss.upper }
-    wide.count = wide.count.flatMap { count in loss.count.map { $0 + count } }
+    wide.count = wide.count.flatMap { (count) -> Int? in
+      guard let more = loss.count else { return nil }
+      // Both are from the file.
+      let (sum, overflows) = count.addingReportingOverflow(more)
+      return overflows ? nil : sum
+    }
     wide.staleCount += loss.staleCount
     losses[losses.count - 1] = wide
   }
+
+  /// The losses of a tree. O(1).
+  func losses(of tree: TreeID) -> ArraySlice<SalvageLoss> { losses[ranges[tree] ?? 0..<0] }
 }

@@ -55,8 +55,8 @@ struct SalvageScan {
 }
 
 extension RandomAccessCollection where Index == Int {
-  /// The first index whose element, and all behind it, are in the second part; `endIndex` if none is.
-  fileprivate func partitioningIndex(_ isInSecondPart: (Element) -> Bool) -> Int {
+  /// The first index whose element, and all behind it, are in the second part; `endIndex` if none is. O(log n).
+  func partitioningIndex(_ isInSecondPart: (Element) -> Bool) -> Int {
     var (low, high) = (startIndex, endIndex)
     while low < high {
       let middle = low + (high - low) / 2
