@@ -65,9 +65,11 @@ public final class SalvagedContentTarget {
   /// Tells of something that is lost.
   public func lose(_ what: String) throws { try report(SalvageFinding(.lostContent, what)) }
 
-  /// Stores an entry in a tree with keys of bytes, unless the key is there. Returns whether it did.
+  /// Stores an entry in a tree with keys of bytes, unless the key is there, or longer than keys are. Returns whether it
+  /// did.
   @discardableResult
   public func insert(_ key: [UInt8], _ value: [UInt8], in tree: String) throws -> Bool {
+    guard key.count <= QuireStorage.Limits.keyByteCount else { return false }
     let isNew = try tx.insert(value, for: key, in: try self.tree(tree, .bytes))
     entryCount += isNew ? 1 : 0
     return isNew

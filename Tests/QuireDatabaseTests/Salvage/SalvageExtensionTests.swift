@@ -158,6 +158,29 @@ import Testing
     try db.close()
   }
 
+  @Test("A place in a list that is no key is passed over") func placeThatIsNoKey() throws {
+    let list = ManualView("list", over: Self.tracks)
+    let db = try folder.open()
+    try db.register(list)
+    try db.write { tx throws in
+      let writer = try tx.access(to: list)
+      try writer.append("t7", to: "favourites")
+    }
+    let row = try #require(try db.read { tx throws in try tx.rowID(of: RowKey("tracks", "t1")) })
+    let stored = try #require(try db.read { tx throws in try tx.storedExtensions() }.first { $0.status.name == "list" })
+    let tree = stored.engineName(ofTree: "rows")
+    try db.close()
+    let engine = try StorageEngine(at: folder.path)
+    try engine.write { tx in
+      // A length of 2,000 bytes in front.
+      let place: [UInt8] = [0xd0, 0x07] + [UInt8](repeating: 1, count: 2000)
+      if let rows = tx.tree(named: tree) { try tx.put(place, for: row.rawValue, in: rows) }
+    }
+    try engine.close()
+    let (outcome, findings) = try salvage()
+    #expect(outcome.lossCount == 0 && outcome.rowCount == 44, "\(findings)")
+  }
+
   @Test("The key index is made anew") func keyIndex() throws {
     var pages = try TreePages(folder.path)
     #expect(try pages.zeroLeaves(of: "quire.keys") > 0)
