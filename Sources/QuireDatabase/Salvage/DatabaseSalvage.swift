@@ -101,8 +101,13 @@ package struct DatabaseSalvage {
     progress("the new database")
     let db = try Database(
       at: newPath, options: Database.Options(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true))
-    let found = try db.defects()
-    try db.close()
-    return found
+    do {
+      let found = try db.defects()
+      try db.close()
+      return found
+    } catch {
+      try? db.close()
+      throw error
+    }
   }
 }
