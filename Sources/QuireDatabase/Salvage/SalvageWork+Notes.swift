@@ -56,7 +56,7 @@ extension SalvageWork {
 
   /// Sees to it that no number of a row is given again.
   func reserveRowNumbers(_ tx: borrowing QuireStorage.WriteTransaction) throws {
-    let next = max(reader.source.meta?.nextRowID ?? 1, lastRow + 1)
+    let next = max(reader.source.nextRowID, lastRow + 1)
     let first = try tx.allocateRowIDs(0)
     assert(first > 0 && lastRow >= 0, "a row has no number")
     if next > first { _ = try tx.allocateRowIDs(Int(next - first)) }

@@ -18,6 +18,8 @@ struct SalvageLog {
   /// The end of what was applied; nil if nothing was.
   private(set) var end: LSN?
   private(set) var commitCount = 0
+  /// The row id that is given next, as far as the log speaks of it; at least 1.
+  private(set) var nextRowID: Int64 = 1
   /// Holds the memory that the changes point to.
   private var reader: LogReader?
 
@@ -167,7 +169,7 @@ struct SalvageLog {
       created[tree] = nil
       changes[tree] = nil
       dropped.insert(tree)
-    case .nextRowID: break
+    case .nextRowID(let next): nextRowID = max(nextRowID, next)
     case .deleteRange(let tree, let lower, let upper):
       guard let kind = (lower ?? upper)?.kind else {
         cleared.insert(tree)

@@ -91,7 +91,7 @@ package final class SalvageReader {
       meta: way.basis == .pages ? nil : way.meta, databaseID: way.databaseID, pageSize: way.file.pages.pageSize,
       pageCount: way.file.pages.fileLimit, hasFreeMap: way.file.liveness.free != nil,
       csn: log?.csn ?? way.meta?.csn ?? CSN(way.catalog.newestBirth), logEnd: log?.end,
-      logCommitCount: log?.commitCount ?? 0)
+      logCommitCount: log?.commitCount ?? 0, nextRowID: max(way.meta?.nextRowID ?? 1, log?.nextRowID ?? 1))
   }
 
   /// Calls `body` with each entry of a tree, in the order of the keys, each key once.

@@ -63,6 +63,8 @@ package struct SalvageSource: Sendable {
   package let logEnd: LSN?
   /// How many commits were applied from the log.
   package let logCommitCount: Int
+  /// The row id that is given next, as far as meta page and log tell; at least 1.
+  package let nextRowID: Int64
 }
 
 /// A tree to be read.

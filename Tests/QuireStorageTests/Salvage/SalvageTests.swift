@@ -320,6 +320,20 @@ import Testing
     #expect(tiny.disk.openFileCount() == 0)
   }
 
+  /// Row ids that were given after the last checkpoint, and to no row that is left, are known from the log.
+  @Test func givenRowIDsAreKnown() throws {
+    let tiny = TinyDatabase()
+    let engine = try tiny.open()
+    try engine.write { tx in
+      _ = try tx.createTree("texts", keys: .bytes)
+      _ = try tx.allocateRowIDs(1000)
+    }
+    let disk = tiny.disk.processKillImage()
+    try engine.close()
+    let reader = try SalvageReader(at: TinyDatabase.path, fileSystem: disk)
+    #expect(reader.source.nextRowID == 1001 && reader.source.meta?.nextRowID == 1)
+  }
+
   /// References that lead to one page over and over, with checksums that are right, give each entry once.
   @Test func pathsThatMeetAreWalkedOnce() throws {
     let database = try SalvageDatabase(seed: 13, isClosed: true)
