@@ -40,7 +40,7 @@ extension SalvageWork {
       if !isTold { try loseRow(number, id, key, defect) }
       return
     }
-    guard try store(number, id.prefix + key, entry.standing, tx, trees) else { return }
+    guard try store(number, id, key, entry.standing, tx, trees) else { return }
     unsafe try tx.put(entry.value, for: number, in: trees.rows)
     rowCount += 1
     collections.count(id) { $0.kept += 1 }
@@ -48,6 +48,7 @@ extension SalvageWork {
     case .current: break
     case .mayBeOld: doubtful.insert(number)
     case .unverified:
+      unproven.insert(number)
       try report(
         SalvageFinding(
           .unprovenRow, row: number, collections[id].name, String(decoding: key, as: UTF8.self),
@@ -56,17 +57,21 @@ extension SalvageWork {
   }
 
   /// Notes a row in the key index. Returns whether the row is to be stored: of two under one key the newer one is, but
-  /// one that may be old gives way.
+  /// one that may be old or that nothing proves gives way.
   private func store(
-    _ number: Int64, _ key: [UInt8], _ standing: SalvageStanding, _ tx: borrowing QuireStorage.WriteTransaction,
-    _ trees: DatabaseTrees
+    _ number: Int64, _ id: CollectionID, _ rowKey: [UInt8], _ standing: SalvageStanding,
+    _ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees
   ) throws -> Bool {
-    let value = number.littleEndianBytes
+    let (key, value) = (id.prefix + rowKey, number.littleEndianBytes)
     if try tx.insert(value, for: key, in: trees.keys) { return true }
     guard let other = try tx.value(for: key, in: trees.keys).flatMap({ Int64(littleEndianBytes: $0) }) else {
       return false
     }
     if standing == .mayBeOld, !doubtful.contains(other) { return false }
+    if standing == .unverified, !doubtful.contains(other), !unproven.contains(other) {
+      try loseRow(number, id, rowKey, "No checksum proves it, and a row that is proven has its key, row \(other).")
+      return false
+    }
     // Numbers grow: the one that comes later was stored later.
     assert(other < number, "rows come out of order")
     try remove(other, tx, trees)

@@ -5,7 +5,7 @@ internal import QuireStorage
 /// One salvage, from the damaged trees into those of a new database.
 ///
 /// Memory: what is noted of collections, with their dictionaries; the numbers of rows that are lost, and of those that
-/// may be old; the records of extensions; and what the reader and one transaction take.
+/// may be old or that nothing proves; the records of extensions; and what the reader and one transaction take.
 final class SalvageWork {
   let reader: SalvageReader
   private let sink: (SalvageFinding) throws -> Void
@@ -17,6 +17,8 @@ final class SalvageWork {
   private(set) var lossCount = 0
   /// Rows of the new database that may be old, as long as nothing proves that they are there.
   var doubtful: Set<Int64> = []
+  /// Rows of the new database that no checksum proves.
+  var unproven: Set<Int64> = []
   /// Rows that were told as lost.
   var lostRows: Set<Int64> = []
   /// The highest number of a row that anything names.

@@ -291,6 +291,41 @@ import Testing
     #expect(try likes() == 4)
   }
 
+  @Test("An unproven row gives way to a proven one with its key") func unprovenRow() throws {
+    let texts = RowCollection<String, NoMetadata>("texts", coder: .json)
+    var db = try folder.open()
+    try db.write { tx throws in
+      for number in 0..<400 { try tx[texts].set("text \(number), with some words behind it", for: "k\(number)") }
+    }
+    try db.write { tx throws in try tx[texts].set("MARKER", for: "k0") }
+    let row = try #require(try db.read { tx throws in try tx.rowID(of: RowKey("texts", "k0")) })
+    let last = try #require(try db.read { tx throws in try tx.rowID(of: RowKey("texts", "k399")) })
+    let bytes = try #require(try SalvagedHistory.rows(db.engine)[row.rawValue])
+    try db.write { tx throws in try tx[texts].set("proven", for: "k0") }
+    try db.close()
+    let engine = try StorageEngine(at: folder.path)
+    try engine.write { tx in
+      if let rows = tx.tree(named: "quire.rows") { try tx.put(bytes, for: last.rawValue + 1, in: rows) }
+    }
+    try engine.close()
+    var file = try Data(contentsOf: URL(fileURLWithPath: folder.path))
+    for start in stride(from: 8192, to: file.count - 4095, by: 4096) where file[start + 32] == 1 {
+      let page = file[start..<start + 4096]
+      // What a leaf no longer has may still stand in it.
+      guard page.range(of: Data("MARKER".utf8)) != nil, page.range(of: Data("proven".utf8)) == nil else { continue }
+      file[start + 16] ^= 1
+    }
+    try file.write(to: URL(fileURLWithPath: folder.path))
+    var findings: [SalvageFinding] = []
+    let salvage = DatabaseSalvage(
+      folder.path, options: SalvageOptions(believesUnverified: true), report: { findings.append($0) })
+    _ = try salvage.run(to: newPath)
+    #expect(findings.contains { $0.kind == .lostRow && $0.row == last.rawValue + 1 }, "\(findings.prefix(5))")
+    db = try Database(at: newPath)
+    try db.read { tx throws in #expect(try tx[texts].get("k0") == "proven") }
+    try db.close()
+  }
+
   @Test("Nothing is overwritten, and nothing is made of nothing") func refusals() throws {
     try Data().write(to: URL(fileURLWithPath: newPath + "-log3"))
     #expect(errorCode { _ = try salvage() } == .alreadyExists)
