@@ -42,11 +42,35 @@ final class SQLiteFile {
       for ending in ["", "-wal", "-journal"] where FileManager.default.fileExists(atPath: found + ending) {
         try FileManager.default.copyItem(atPath: found + ending, toPath: openPath + ending)
       }
+      // Of the copy: the source may be changed at any time.
+      try Self.checkJournal(openPath + "-journal", of: path)
     } catch {
       try? FileManager.default.removeItem(atPath: folder)
+      if let error = error as? ImportError { throw error }
       throw ImportError(
         "\(path) has a write-ahead log, and could not be copied with it into \(folder) to be read: \(error)")
     }
+  }
+
+  /// What a journal ends with that names a journal over several databases.
+  private static let superJournalMark: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+
+  /// Refuses a journal that names a journal over several databases: SQLite opens and removes the file of that name,
+  /// which may be any.
+  ///
+  /// - Throws: ``ImportError`` for such a journal, and what the disk throws.
+  private static func checkJournal(_ name: String, of path: String) throws {
+    let markByteCount = superJournalMark.count
+    guard let byteCount = byteCount(name), byteCount >= markByteCount else { return }
+    let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: name))
+    defer { try? file.close() }
+    try file.seek(toOffset: UInt64(byteCount - markByteCount))
+    guard let end = try file.read(upToCount: markByteCount), end.elementsEqual(superJournalMark) else { return }
+    throw ImportError(
+      """
+      \(path) cannot be read as it is. Its journal is of a transaction over several databases. Open it once by its \
+      app, and close it.
+      """)
   }
 
   deinit { if let folder { try? FileManager.default.removeItem(atPath: folder) } }
