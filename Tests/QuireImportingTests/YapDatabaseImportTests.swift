@@ -69,4 +69,18 @@ import YapCompat
     let error = try #require(throws: ImportError.self) { _ = try YapDatabaseSource(sample.path, besides: target) }
     #expect(error.description.contains("database2"))
   }
+
+  @Test func aViewInThePlaceOfATableIsRefused() throws {
+    let sample = try SampleFile(
+      folder,
+      [
+        "CREATE TABLE database2 (rowid INTEGER PRIMARY KEY, collection CHAR, key CHAR, data BLOB, metadata BLOB)",
+        """
+        CREATE VIEW yap2 (extension, data, key) AS
+        WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x, x, x FROM n
+        """,
+      ])
+    let error = try #require(throws: ImportError.self) { _ = try YapDatabaseSource(sample.path, besides: target) }
+    #expect(error.description.contains("“yap2” of"))
+  }
 }

@@ -23,7 +23,7 @@ package final class CoreDataSource: RowSource {
     let database = try SQLiteDatabase(path, besides: target)
     self.database = database
     let tables = try database.tables()
-    guard tables.contains(where: { $0.name == "Z_PRIMARYKEY" }) else {
+    guard tables.contains(where: { $0.name == "Z_PRIMARYKEY" && $0.type == "table" }) else {
       throw ImportError(
         """
         \(path) has no table “Z_PRIMARYKEY”, as Core Data's stores have. `quire-import sqlite` reads tables of any kind.

@@ -32,8 +32,12 @@ final class SQLiteDatabase {
       throw ImportError("\(path) cannot be opened: \(String(cString: sqlite3_errstr(status))).")
     }
     handle = opened
-    // Views, triggers and defaults of the file must not run what they like.
-    for pragma in ["trusted_schema = OFF", "cell_size_check = ON"] {
+    // To list tables makes statements over all views, and a view in views may take any time.
+    guard quire_sqlite3_refuse_views(opened) == SQLITE_OK else {
+      throw ImportError("\(path) cannot be read: SQLite is too old to refuse views. Use 3.30 or a newer one.")
+    }
+    // Triggers and defaults of the file must not run what they like, and rules may be of functions of the app's.
+    for pragma in ["trusted_schema = OFF", "cell_size_check = ON", "ignore_check_constraints = ON"] {
       sqlite3_exec(handle, "PRAGMA \(pragma)", nil, nil, nil)
     }
     notes = file.lost.map { [$0] } ?? []

@@ -40,8 +40,11 @@ package final class YapDatabaseSource: RowSource {
       )
     }
     rows = try database.statement("SELECT collection, key, data, metadata FROM main.database2 ORDER BY rowid")
-    let hasValues = try database.statement("SELECT 1 FROM sqlite_schema WHERE name = 'yap2'").step("yap2")
-    guard hasValues else { return }
+    let values = try database.statement("SELECT type FROM sqlite_schema WHERE name = 'yap2'")
+    guard try values.step("yap2") else { return }
+    guard values.text(0) == "table" else {
+      throw ImportError("“yap2” of \(path) is no table, as YapDatabase's files have one: the file is of another kind.")
+    }
     let extensions = try database.statement(
       "SELECT extension, CAST(data AS TEXT) FROM main.yap2 WHERE key = 'class' ORDER BY extension")
     while try extensions.step("yap2") {
