@@ -69,6 +69,24 @@ import Testing
     try db.close()
   }
 
+  @Test func aDecimalIsANumberInFull() {
+    let others = [
+      "", "-", ".", "1.2.3", "2026-11-28", "123.45-", "1e", "1e+", "1e5e", "e5", "1-2", "+-1", " 1", "1 ", "0x10",
+      "1" + String(repeating: "0", count: 37) + "23", "1." + String(repeating: "3", count: 38), "1e128", "1e99999",
+      String(repeating: "0", count: 201),
+    ]
+    for text in others { #expect(FieldType.decimal.value(text) == nil, "\(text)") }
+    let numbers = [
+      ("-12.50", -12.5), ("+7", 7), (".5", 0.5), ("5.", 5), ("00012", 12), ("1.5e3", 1500), ("25E-2", 0.25),
+    ]
+    for (text, number) in numbers {
+      let value = FieldType.decimal.value(text)
+      #expect(value != nil && value == FieldType.decimal.value("\(number)"), "\(text)")
+    }
+    let longest = FieldType.decimal.value(String(repeating: "9", count: 38))
+    #expect(longest?["length"] == 8 && longest?["exponent"] == 0)
+  }
+
   @Test func aValueThatIsNotOfTheTypeDoesNotFit() throws {
     let sample = try players()
     let map = try ImportMap(["player": ["fields": ["full_name": ["as": "seconds since 1970"]]]])

@@ -60,9 +60,8 @@ enum ColumnHint {
 
   /// The record that `Decimal` makes of itself; nil if the text is no decimal.
   static func decimal(_ text: String) -> RowValue? {
-    // `Decimal(string:)` takes what a text begins with.
-    let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || "+-.eE".utf8.contains($0) }
-    guard isPlain, text.utf8.count <= 200, let value = Decimal(string: text), !value.isNaN else { return nil }
+    // `Decimal(string:)` takes what a text begins with, and rounds what is too long.
+    guard isDecimal(text.utf8), let value = Decimal(string: text), !value.isNaN else { return nil }
     guard let mantissa = UInt128("\(value.significand)") else { return nil }
     let words = (0..<8).map { UInt16(truncatingIfNeeded: mantissa >> UInt128(16 * $0)) }
     let length = (words.lastIndex { $0 != 0 } ?? -1) + 1
@@ -71,6 +70,42 @@ enum ColumnHint {
       "isNegative": .bool(value.isSignMinus && length > 0), "isCompact": false,
       "mantissa": .list(words.map { .integer(Int128($0)) }),
     ]
+  }
+
+  /// Whether a text is a number in full that a decimal has room for: a sign or none, digits with one point or none, at
+  /// most 38 of them behind the zeros at the beginning, and an exponent or none.
+  private static func isDecimal(_ text: String.UTF8View) -> Bool {
+    guard text.count <= 200 else { return false }
+    var rest = Array(text)[...]
+    func take(_ bytes: String) -> Bool {
+      guard let first = rest.first, bytes.utf8.contains(first) else { return false }
+      rest = rest.dropFirst()
+      return true
+    }
+    func takeDigits() -> ArraySlice<UInt8> {
+      let digits = rest.prefix { (0x30...0x39).contains($0) }
+      rest = rest.dropFirst(digits.count)
+      return digits
+    }
+    _ = take("+-")
+    var digits = takeDigits()
+    var exponent = 0
+    if take(".") {
+      let fraction = takeDigits()
+      digits += fraction
+      exponent = -fraction.count
+    }
+    guard !digits.isEmpty, digits.drop(while: { $0 == 0x30 }).count <= 38 else { return false }
+    if take("eE") {
+      let isNegative = rest.first == UInt8(ascii: "-")
+      _ = take("+-")
+      let power = takeDigits()
+      guard (1...4).contains(power.count) else { return false }
+      let number = power.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+      exponent += isNegative ? -number : number
+    }
+    // What the exponent of a decimal has room for.
+    return rest.isEmpty && (-128...127).contains(exponent)
   }
 
   /// The seconds from 2001 to a date such as `2026-11-28 02:55:00.125`, in UTC, as SQLite's functions and GRDB write
