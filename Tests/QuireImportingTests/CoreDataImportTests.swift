@@ -166,6 +166,27 @@ import Testing
     #expect(try told(["DROP TABLE Z_PRIMARYKEY", view]).contains("quire-import sqlite"))
   }
 
+  @Test func anEntityCalledAsOneOfCoreDatasComesOverOnce() throws {
+    let report = try imported(
+      try store([
+        "INSERT INTO Z_PRIMARYKEY VALUES (5, 'Change', 0, 1), (6, 'Transaction', 0, 1)",
+        "INSERT INTO Z_PRIMARYKEY VALUES (16002, 'TRANSACTION', 0, 0)",
+        "CREATE TABLE ATRANSACTION (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER)",
+        "CREATE TABLE ZCHANGE (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCOINS INTEGER)",
+        "CREATE TABLE ZTRANSACTION (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZSUM INTEGER)",
+        "INSERT INTO ZCHANGE VALUES (1, 5, 1, 3)", "INSERT INTO ZTRANSACTION VALUES (1, 6, 1, 4)",
+      ]))
+    #expect(report.stopped == nil && report.rowCount == 12)
+    let left = report.leftOut.map(\.name).sorted()
+    #expect(left == ["ACHANGE", "ATRANSACTION", "Z_METADATA", "Z_MODELCACHE", "Z_PRIMARYKEY"])
+    let db = try Database(at: target)
+    try db.read { tx throws in
+      #expect(try tx.values(in: "Change").row("1")?.object.value == ["COINS": 3])
+      #expect(try tx.values(in: "Transaction").row("1")?.object.value == ["SUM": 4])
+    }
+    try db.close()
+  }
+
   @Test func namesThatWouldBeOneStayTwo() throws {
     let report = try imported(
       try store([

@@ -38,7 +38,8 @@ struct CoreDataEntities {
     for number in way { roots[number] = root }
   }
 
-  /// The entities that have tables, each with all that share it, in the order of their numbers.
+  /// The entities that have tables, each with all that share it, in the order of their numbers: Core Data's own, which
+  /// begin at 16001 and may be called as the app's, come last.
   var families: [(root: Int64, members: Set<Int64>)] {
     var families: [Int64: Set<Int64>] = [:]
     for (number, root) in roots { families[root, default: []].insert(number) }

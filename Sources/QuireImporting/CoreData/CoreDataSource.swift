@@ -97,7 +97,13 @@ private struct CoreDataLayout {
       }
       return nil
     }
-    known.insert(ByteString(table.name))
+    guard known.insert(ByteString(table.name)).inserted else {
+      // Core Data has a table of another name for its entity, and the app's is called alike.
+      if tables[ByteString("A\(name.uppercased())")] == nil {
+        leftOut.append(LeftOut(name: "entity “\(name)”", reason: "the table “\(table.name)” is another entity's"))
+      }
+      return nil
+    }
     let all = try columns.database.columns(of: table.name).filter { !$0.isComputed }
     func place(_ name: String) throws(ImportError) -> Int {
       if let place = all.firstIndex(where: { $0.name == name }) { return place }
