@@ -118,6 +118,26 @@ import Testing
     try db.close()
   }
 
+  @Test func dataInFilesAreBytesWhateverAMapSays() throws {
+    let sample = try store()
+    func source(_ type: RowValue) throws -> CoreDataSource {
+      let map = try ImportMap(["Trip": ["fields": ["PHOTO": ["name": "photo", "as": type]]]])
+      return try CoreDataSource(sample.path, besides: target, map: map)
+    }
+    for type in ["stored", "text", "uuid"] as [RowValue] {
+      let error = try #require(throws: ImportError.self) { try source(type) }
+      #expect(error.description.contains("“ZPHOTO” of “Trip”"))
+    }
+    let report = try Importer(into: target).run(try source("bytes"))
+    #expect(report.stopped == nil && report.rowCount == 10)
+    let db = try Database(at: target)
+    try db.read { tx throws in
+      #expect(try tx.values(in: "Trip").row("1")?.object.value?["photo"] == .bytes([255, 0]))
+      #expect(try tx.values(in: "Trip").row("2")?.object.value?["photo"] == .bytes(Array("long".utf8)))
+    }
+    try db.close()
+  }
+
   @Test func aMissingFileIsNamedAndNothingElseIsOpened() throws {
     let sample = try store()
     let path = folder.url.appendingPathComponent("source/.a b?_SUPPORT/_EXTERNAL_DATA/\(Self.file)").path

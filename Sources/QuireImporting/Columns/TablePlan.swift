@@ -26,7 +26,8 @@ struct TablePlan {
   /// Changes what a map says of the table. Columns go by their own names, or by those that their fields have without
   /// the map.
   ///
-  /// - Throws: ``ImportError`` for a column that is not there, and for fields that would have one name.
+  /// - Throws: ``ImportError`` for a column that is not there or cannot be of its type, and for fields that would have
+  ///   one name.
   mutating func follow(_ map: ImportMap.Table) throws(ImportError) {
     if map.isLeftOut { isLeftOut = true }
     if let name = map.collection { collection = name }
@@ -47,10 +48,25 @@ struct TablePlan {
       case .leftOut: columns[index].field = nil
       case .kept(let field, let rule):
         columns[index].field = field ?? columns[index].field ?? columns[index].name
-        if let rule { columns[index].rule = rule }
+        if let rule { try follow(rule, index) }
       }
     }
     try checkFields()
+  }
+
+  /// Has the values of a column become what a map says.
+  private mutating func follow(_ rule: ColumnRule, _ index: Int) throws(ImportError) {
+    guard case .external = columns[index].rule else {
+      columns[index].rule = rule
+      return
+    }
+    // Its values say where the data are, and are not the data.
+    if case .type(.bytes) = rule { return }
+    throw ImportError(
+      """
+      The map gives a type to the column “\(columns[index].name)” of “\(name)”, whose data may be in files: it can be \
+      “bytes” only. Change it there, or leave it out.
+      """)
   }
 
   private func checkFields() throws(ImportError) {
