@@ -127,6 +127,17 @@ import Testing
     flipped[32 + 24 + 100] ^= 1
     try flipped.write(to: log)
     #expect(try TableSource(sample.path, besides: target + "2").leftOut.first?.reason.contains("newest rows") == true)
+    // Other salts in the first frame, and frames of this round behind it.
+    var other = whole
+    other[32 + 8] ^= 1
+    try other.write(to: log)
+    #expect(try TableSource(sample.path, besides: target + "4").leftOut.first?.reason.contains("newest rows") == true)
+    // Other salts in all frames: those of an earlier round.
+    let frameByteCount = 24 + (Int(whole[10]) << 8 | Int(whole[11]))
+    #expect(whole.count >= 32 + 2 * frameByteCount)
+    for frame in stride(from: 32, to: whole.count, by: frameByteCount) { other[frame + 8] = whole[frame + 8] ^ 1 }
+    try other.write(to: log)
+    #expect(try TableSource(sample.path, besides: target + "5").leftOut == [])
     // A header that is none.
     try (Data(count: 32) + whole.dropFirst(32)).write(to: log)
     let error = try #require(throws: ImportError.self) { _ = try TableSource(sample.path, besides: target + "3") }

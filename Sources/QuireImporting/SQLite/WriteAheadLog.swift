@@ -5,7 +5,8 @@ import Foundation
 /// A look through a write-ahead log, by the form that SQLite documents ("The Write-Ahead Log", file format, section 4).
 ///
 /// Behind a header of 32 bytes come frames of 24 bytes and a page each. A frame counts if it has the header's salts and
-/// its checksum goes on from the frame before; frames of an earlier round of the log have other salts.
+/// its checksum goes on from the frame before; frames of an earlier round of the log have other salts, and stand behind
+/// all those of this one.
 struct WriteAheadLog {
   /// Whether the header is in order; without it nothing of the log counts.
   private(set) var isReadable = false
@@ -33,9 +34,18 @@ struct WriteAheadLog {
     guard sums == (Self.number(header, 24), Self.number(header, 28)) else { return }
     isReadable = true
     var counts = true
+    // Frames with other salts: of an earlier round, unless one of this round comes behind them.
+    var pendingCount = 0
     while true {
       let frame = try bytes(Self.frameHeaderByteCount + pageByteCount)
-      guard frame.count > 16, frame[8..<16] == header[16..<24] else { break }
+      guard frame.count > 16 else { break }
+      guard frame[8..<16] == header[16..<24] else {
+        counts = false
+        pendingCount += 1
+        continue
+      }
+      lostFrameCount += pendingCount
+      pendingCount = 0
       if counts, frame.count == Self.frameHeaderByteCount + pageByteCount {
         add(frame[..<8])
         add(frame[Self.frameHeaderByteCount...])
