@@ -46,4 +46,28 @@ import Testing
     let names = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)
     #expect(names.filter { $0.hasPrefix("new") } == [])
   }
+
+  @Test func aLogThatIsALinkOrStandsBesideOneIsRefused() throws {
+    let sample = try sample()
+    let words = "is a link, or stands beside one"
+    let files = FileManager.default
+    let log = folder.url.appendingPathComponent("log").path
+    try Data(count: 32).write(to: URL(fileURLWithPath: log))
+    for ending in ["-wal", "-journal"] {
+      for destination in [log, folder.url.appendingPathComponent("nowhere").path] {
+        try files.createSymbolicLink(atPath: sample.path + ending, withDestinationPath: destination)
+        #expect(try told(sample.path).contains(words))
+        try files.removeItem(atPath: sample.path + ending)
+      }
+    }
+    let (first, second) = (folder.url.appendingPathComponent("first").path, folder.url.appendingPathComponent("second"))
+    try files.createSymbolicLink(atPath: second.path, withDestinationPath: sample.path)
+    try files.createSymbolicLink(atPath: first, withDestinationPath: "second")
+    for name in [first, second.path] {
+      try Data(count: 32).write(to: URL(fileURLWithPath: name + "-wal"))
+      #expect(try told(first).contains(words))
+      try files.removeItem(atPath: name + "-wal")
+    }
+    #expect(try Importer(into: target).run(try TableSource(first, besides: target)).rowCount == 1)
+  }
 }

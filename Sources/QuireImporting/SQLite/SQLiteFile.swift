@@ -147,12 +147,39 @@ final class SQLiteFile {
     do { data = try file.read(upToCount: 100) } catch { throw ImportError("\(given) cannot be read: \(error)") }
     // At the end of a file there is nothing, not even data without bytes.
     try check([UInt8](data ?? Data()), byteCount(path) ?? 0, given)
+    try checkLinks(given, path)
     let hasIndex = FileManager.default.fileExists(atPath: path + "-shm")
     guard !hasIndex || FileManager.default.fileExists(atPath: path + "-wal") else {
       throw ImportError(
         "\(given)-shm is there without \(given)-wal, which has the newest rows. Copy all files of the database.")
     }
     return path
+  }
+
+  /// How many links may lead to each other.
+  private static let mostLinks = 40
+
+  /// Refuses a log or a journal that is a link, or that stands beside a link to the file instead of the file: it would
+  /// not be read.
+  private static func checkLinks(_ given: String, _ path: String) throws(ImportError) {
+    func refuse(_ name: String) throws(ImportError) {
+      throw ImportError(
+        "\(name) is a link, or stands beside one. Copy all files of the database into one folder.")
+    }
+    let endings = ["-wal", "-journal"]
+    for ending in endings where kind(at: path + ending) == .typeSymbolicLink { try refuse(path + ending) }
+    var name = given
+    for _ in 0..<mostLinks where kind(at: name) == .typeSymbolicLink {
+      for ending in endings where kind(at: name + ending) != nil { try refuse(name + ending) }
+      guard let next = try? FileManager.default.destinationOfSymbolicLink(atPath: name) else { return }
+      let folder = URL(fileURLWithPath: name).deletingLastPathComponent()
+      name = next.hasPrefix("/") ? next : folder.path + "/" + next
+    }
+  }
+
+  /// What there is at a path, which may be a link that leads nowhere; nil if there is nothing.
+  private static func kind(at path: String) -> FileAttributeType? {
+    (try? FileManager.default.attributesOfItem(atPath: path))?[.type] as? FileAttributeType
   }
 
   private static func check(_ bytes: [UInt8], _ byteCount: Int, _ path: String) throws(ImportError) {
