@@ -44,6 +44,8 @@ public struct BinaryPropertyList {
   private var nodes: [Int: Node] = [:]
   /// How many bytes may still be read.
   private var budget: Int
+  /// How many bytes the names of fields may still have, those that many fields share each time.
+  private var nameBudget: Int
   /// The number of the outermost object.
   public let top: Int
 
@@ -72,6 +74,7 @@ public struct BinaryPropertyList {
     self.count = count
     self.top = top
     budget = bytes.count
+    nameBudget = bytes.count * 8 + (1 << 20)
   }
 
   /// A number of so many bytes; nil if it does not fit or lies outside.
@@ -98,11 +101,13 @@ public struct BinaryPropertyList {
 
   /// The elements of a dictionary by their keys; of keys that come twice the last one.
   ///
-  /// - Throws: ``ArchiveError`` for a key that is no text.
+  /// - Throws: ``ArchiveError`` for a key that is no text, and once keys of many fields share too long texts.
   public mutating func fields(_ pairs: [(key: Int, value: Int)]) throws -> [String: Int] {
     var fields: [String: Int] = [:]
     for (key, value) in pairs {
       guard case .string(let name) = try node(key) else { throw ArchiveError.damaged("a key is no text") }
+      nameBudget -= name.utf8.count
+      guard nameBudget >= 0 else { throw ArchiveError.damaged("its fields share their names too often") }
       fields[name] = value
     }
     return fields

@@ -106,6 +106,23 @@ import Testing
     #expect(error.map { "\($0)" }?.contains("too often") == true)
   }
 
+  @Test func whatIsSharedIsCounted() throws {
+    // Many fields of one long name, which is read for each of them.
+    let name = String(repeating: "n", count: 64 << 10)
+    let fields = (0..<200).map { _ in (name, PropertyListValue.integer(1)) }
+    let error = #expect(throws: (any Error).self) { try read([object(fields), .type("App.Person")]) }
+    #expect(error.map { "\($0)" }?.contains("share their names too often") == true)
+    // A text in a list: 4 times is well, and 600 times too often.
+    func shared(_ count: Int) throws -> (value: RowValue, kind: ArchivedValue.Kind?, cost: Int) {
+      let texts = PropertyListValue.array(Array(repeating: .uid(3), count: count))
+      let table = [object([("NS.objects", texts)]), .type("NSArray"), .string(String(repeating: "t", count: 1000))]
+      return try ArchivedValue.read([UInt8](PropertyListValue.archive([.string("$null")] + table)))
+    }
+    let few = try shared(4)
+    #expect(few.value.list?.count == 4 && few.cost > 4000)
+    #expect(throws: (any Error).self) { try shared(600) }
+  }
+
   @Test func noDamageEndsTheProcess() throws {
     let seed = try archive(
       NSArray(array: [

@@ -30,17 +30,22 @@ package struct ArchivedValue {
   private init(_ bytes: [UInt8]) throws {
     list = try BinaryPropertyList(Data(bytes))
     table = try ArchiveTable(list, byteCount: bytes.count)
-    budget = bytes.count * 8 + (1 << 20)
+    budget = bytes.count * 8 + (64 << 10)
   }
 
-  /// The value that bytes hold, and what they are; bytes that begin as neither stay bytes.
+  /// The value that bytes hold, what they are, and how many values and bytes it has, those that are shared each time;
+  /// bytes that begin as neither stay bytes.
   ///
   /// - Throws: ``ArchiveError`` for what is damaged, inside of itself, or nested too deep.
-  package static func read(_ bytes: [UInt8]) throws -> (value: RowValue, kind: Kind?) {
-    guard bytes.starts(with: BinaryPropertyList.beginning) else { return (.bytes(bytes), nil) }
+  package static func read(_ bytes: [UInt8]) throws -> (value: RowValue, kind: Kind?, cost: Int) {
+    guard bytes.starts(with: BinaryPropertyList.beginning) else { return (.bytes(bytes), nil, bytes.count) }
     var reader = try ArchivedValue(bytes)
-    guard let root = reader.table?.root else { return (try reader.value(reader.list.top), .propertyList) }
-    return (try reader.object(root), .archive)
+    guard let root = reader.table?.root else {
+      let value = try reader.value(reader.list.top)
+      return (value, .propertyList, reader.spent)
+    }
+    let value = try reader.object(root)
+    return (value, .archive, reader.spent)
   }
 
   private mutating func charge(_ cost: Int) throws {

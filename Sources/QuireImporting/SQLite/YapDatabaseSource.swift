@@ -89,27 +89,26 @@ package final class YapDatabaseSource: RowSource {
     }
     let object = rows.bytes(2)
     let metadata = rows.isNull(3) ? nil : rows.bytes(3)
-    let byteCount = object.count + (metadata?.count ?? 0) + key.utf8.count
+    var byteCount = object.count + (metadata?.count ?? 0) + key.utf8.count
     let place = "“\(key)” of “\(collection)”"
     var content = SourceRow.Content.bytes(object: object, metadata: metadata)
     if decodes {
       do throws(BadField) {
-        let read = try decoded(object, "object")
-        content = .values(
-          object: read,
-          metadata: try metadata.map { part throws(BadField) in
-            try decoded(part, "metadata")
-          })
+        let read = try decoded(object, "object", &byteCount)
+        var half: RowValue?
+        if let metadata { half = try decoded(metadata, "metadata", &byteCount) }
+        content = .values(object: read, metadata: half)
       } catch { return .bad(BadRow(table: "database2", row: place, reason: error.reason)) }
     }
     let row = SourceRow(collection: collection, key: key, content: content, byteCount: byteCount)
     return .row(row, table: "database2", place: place)
   }
 
-  /// What the bytes of a half hold.
-  private func decoded(_ bytes: [UInt8], _ half: String) throws(BadField) -> RowValue {
+  /// What the bytes of a half hold. What it has beyond them is added to `byteCount`.
+  private func decoded(_ bytes: [UInt8], _ half: String, _ byteCount: inout Int) throws(BadField) -> RowValue {
     do {
-      let (value, kind) = try ArchivedValue.read(bytes)
+      let (value, kind, cost) = try ArchivedValue.read(bytes)
+      byteCount += max(0, cost - bytes.count)
       if let kind { coercions[kind.rawValue, default: 0] += 1 }
       return value
     } catch { throw BadField(reason: "Its \(half) cannot be read: \(error) Without --decode its bytes come over.") }
