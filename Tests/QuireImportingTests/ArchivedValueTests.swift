@@ -52,6 +52,21 @@ import Testing
         ])
   }
 
+  @Test func aDictionaryWithAKeyTwiceBecomesPairs() throws {
+    func dictionary(_ keys: [String]) throws -> RowValue {
+      let places = (0..<keys.count).map { PropertyListValue.uid($0 + 3) }
+      let values = keys.indices.map { PropertyListValue.integer($0) }
+      return try read(
+        [object([("NS.keys", .array(places)), ("NS.objects", .array(values))]), .type("NSDictionary")]
+          + keys.map { .string($0) })
+    }
+    #expect(try dictionary(["k", "l"]) == ["k": 0, "l": 1])
+    #expect(try dictionary(["k", "k"]) == [["key": "k", "value": 0], ["key": "k", "value": 1]])
+    // The same in a property list, at the place of an object without a class.
+    let plain = try read([.dictionary([("k", .integer(1)), ("k", .integer(2))])])
+    #expect(plain == [["key": "k", "value": 1], ["key": "k", "value": 2]])
+  }
+
   @Test func propertyListsAndOtherBytes() throws {
     let encoder = PropertyListEncoder()
     encoder.outputFormat = .binary

@@ -7,7 +7,7 @@ package import QuireDatabase
 /// Reads a keyed archive, or a property list in the binary form, as a value. No class is made of it.
 ///
 /// Texts, numbers, dates, data, UUIDs, URLs, lists, sets and dictionaries of Foundation's become plain values, and a
-/// dictionary with a key that is no text a list of pairs. An object of any other class becomes a record of its fields,
+/// dictionary with a key that is no text, or with one text twice, a list of pairs. An object of any other class becomes a record of its fields,
 /// in the order of their names, behind a field `$class` with the name of the class.
 package struct ArchivedValue {
   /// What bytes are.
@@ -121,13 +121,14 @@ package struct ArchivedValue {
       let fields = try list.fields(pairs)
       if let number = fields["$class"], let name = try table?.className(number) { return try object(name, fields) }
     }
-    var fields: [RowValue.Field] = []
+    var (keys, values): ([RowValue], [RowValue]) = ([], [])
     for (key, number) in pairs {
       guard case .string(let name) = try list.node(key) else { throw ArchiveError.damaged("a key is no text") }
       try charge(name.utf8.count)
-      fields.append(RowValue.Field(name, try value(number)))
+      keys.append(.text(name))
+      values.append(try value(number))
     }
-    return .record(fields)
+    return try dictionary(keys, values)
   }
 
   /// An object of a class.
@@ -181,7 +182,9 @@ package struct ArchivedValue {
   private func dictionary(_ keys: [RowValue], _ values: [RowValue]) throws -> RowValue {
     guard keys.count == values.count else { throw ArchiveError.damaged("a dictionary has not a key for each value") }
     let names = keys.compactMap(\.text)
-    if names.count == keys.count { return .record(zip(names, values).map { RowValue.Field($0, $1) }) }
+    // A record with a name twice would have one of them only.
+    let isRecord = names.count == keys.count && Set(names.map { ByteString($0) }).count == names.count
+    if isRecord { return .record(zip(names, values).map { RowValue.Field($0, $1) }) }
     return .list(zip(keys, values).map { ["key": $0, "value": $1] })
   }
 
