@@ -66,7 +66,8 @@ final class ControlServer: Sendable {
   var isClosing: Bool { state.withLock { $0.isClosing } }
 
   /// Ends connections and threads, and takes the name away. In a child that was forked, which has no such threads, it
-  /// leaves to the parent what is the parent's.
+  /// leaves to the parent what is the parent's. In a write transaction, which requests may wait for, it waits for no
+  /// thread: they end behind it, and the database, when it is closed, waits for them.
   func close() {
     guard name.isOurs else { return }
     let (connections, mustWait) = state.withLock { state in
@@ -77,6 +78,7 @@ final class ControlServer: Sendable {
     name.remove()
     bell.ringing.stop()
     for connection in connections { connection.stop() }
+    if core.storage.writerLock.isHeldByThisThread { return }
     if mustWait {
       ended.wait()
       // For those who close at the same time.

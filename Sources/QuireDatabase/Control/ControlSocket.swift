@@ -79,7 +79,8 @@ public final class ControlSocket: Sendable {
   deinit { server.close() }
 
   /// Ends all connections and takes the socket away. Waits for requests that run in the app: a check or a compaction
-  /// ends at its next step, a checkpoint when it is done. A call after the first does nothing.
+  /// ends at its next step, a checkpoint when it is done. A call after the first does nothing. In a write transaction
+  /// it does not wait, as requests may wait for the transaction; they end behind it.
   public func close() { server.close() }
 }
 

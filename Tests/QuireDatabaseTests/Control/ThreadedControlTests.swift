@@ -279,6 +279,22 @@ import Testing
     try db.close()
   }
 
+  /// The tool's request waits for the transaction in which the socket is closed.
+  @Test func closingInAWriteTransaction() throws {
+    let control = try db.openControl()
+    let peer = try RawPeer(path)
+    try db.write { tx throws in
+      try tx[Self.rows].set(1, for: "0")
+      peer.say("{\"request\":\"hold\"}\n")
+      #expect(comesTrue { db.core.storage.writerLock.waiterCount > 0 })
+      control.close()
+      #expect(!folder.hasFile("test.quire-control"))
+    }
+    control.close()
+    #expect(db.heldSnapshots.isEmpty)
+    try db.close()
+  }
+
   @Test func closingTheDatabaseClosesTheSocket() throws {
     let control = try db.openControl()
     let app = try client()
