@@ -54,7 +54,8 @@ final class ControlConnection {
   }
 
   private func say(_ line: RowValue) throws(ControlFailure) {
-    try stream.say(line, until: ControlStream.deadline(in: Self.writeTime))
+    let deadline = ControlStream.deadline(in: Self.writeTime)
+    try stream.say(line, until: held == nil ? deadline : min(deadline, end))
   }
 
   private func refuse(_ why: String) throws(ControlFailure) {
@@ -96,8 +97,14 @@ final class ControlConnection {
 
   /// Tells how far work has come, and ends it where nobody waits for it any more.
   private func report(_ progress: StorageProgress) throws {
-    if server.isClosing { throw ControlFailure.ended }
+    try checkGoesOn()
     try stream.mention(ControlAnswer.progress(progress))
+  }
+
+  /// Ends work that nobody waits for any more, or whose tool has held its snapshot for too long.
+  private func checkGoesOn() throws(ControlFailure) {
+    if server.isClosing { throw .ended }
+    if held != nil, MonotonicClock.now >= end { throw .late }
   }
 
   private func hold() throws -> RowValue {

@@ -112,6 +112,19 @@ import Testing
     try db.close()
   }
 
+  @Test func whoReadsNothingHoldsNoLonger() throws {
+    let control = try db.openControl(options: .init(holdLimit: .milliseconds(500)))
+    let peer = try RawPeer(path)
+    peer.say("{\"request\":\"hold\"}\n")
+    while let line = peer.line(), !line.hasPrefix("{\"done\"") {}
+    let began = MonotonicClock.now
+    for _ in 0..<2000 where peer.socket.send(Array("{\"request\":\"info\"}\n".utf8)[...], until: 0) != .moved(0) {}
+    #expect(comesTrue { db.heldSnapshots.isEmpty })
+    #expect(MonotonicClock.now - began < 5_000_000_000)
+    control.close()
+    try db.close()
+  }
+
   // MARK: Requests
 
   @Test func whatTheAppDoesForATool() throws {
