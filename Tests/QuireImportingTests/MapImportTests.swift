@@ -174,6 +174,10 @@ import Testing
     try db.close()
     let key = try #require(throws: ImportError.self) { try source(["Note": ["key": "TITLE"]]) }
     #expect(key.description.contains("stay keys"))
+    let twice = try #require(throws: ImportError.self) {
+      try source(["Note": ["fields": ["TITLE1": "title", "ZTITLE1": nil]]])
+    }
+    #expect(twice.description.contains("“ZTITLE1” of “Note” twice"))
     let name = try #require(throws: ImportError.self) { try source(["ITEM": nil]) }
     #expect(name.description.contains("“Item”, “Note”, “Old”"))
   }

@@ -26,8 +26,8 @@ struct TablePlan {
   /// Changes what a map says of the table. Columns go by their own names, or by those that their fields have without
   /// the map.
   ///
-  /// - Throws: ``ImportError`` for a column that is not there or cannot be of its type, and for fields that would have
-  ///   one name.
+  /// - Throws: ``ImportError`` for a column that is not there, is named twice or cannot be of its type, and for fields
+  ///   that would have one name.
   mutating func follow(_ map: ImportMap.Table) throws(ImportError) {
     if map.isLeftOut { isLeftOut = true }
     if let name = map.collection { collection = name }
@@ -42,8 +42,12 @@ struct TablePlan {
       throw ImportError("The map names the column “\(column)” of “\(name)”, which has \(known).")
     }
     if !map.key.isEmpty { keyColumns = try map.key.map { column throws(ImportError) in try place(column) } }
+    var changed: Set<Int> = []
     for (column, change) in map.fields {
       let index = try place(column)
+      guard changed.insert(index).inserted else {
+        throw ImportError("The map names the column “\(columns[index].name)” of “\(name)” twice. Say it once.")
+      }
       switch change {
       case .leftOut: columns[index].field = nil
       case .kept(let field, let rule):
