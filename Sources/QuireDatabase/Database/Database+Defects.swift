@@ -11,7 +11,12 @@ extension Database {
   ///
   /// - Throws: `closed`, `nestedTransaction` inside a write transaction, `inputOutput`.
   public func defects(limit: Int = 100) throws -> [DatabaseError] {
-    try DefectSearch(core: core, limit: limit).run()
+    try defects(limit: limit) {}
+  }
+
+  /// The same; `step` is called every 256 entries, and what it throws ends the search.
+  func defects(limit: Int, step: () throws -> Void) throws -> [DatabaseError] {
+    try DefectSearch(core: core, limit: limit).run(step)
   }
 }
 
@@ -26,12 +31,12 @@ private final class DefectSearch {
 
   init(core: DatabaseCore, limit: Int) { (self.core, self.limit) = (core, limit) }
 
-  func run() throws -> [DatabaseError] {
+  func run(_ step: () throws -> Void) throws -> [DatabaseError] {
     do {
       try core.storage.read { tx in
-        try look { try core.verifyRows(tx, decodesValues: true, report) }
+        try look { try core.verifyRows(tx, decodesValues: true, step: step, report) }
         try look { try core.verifyExtensions(tx) }
-        try look { try core.verifyFeeds(tx, report) }
+        try look { try core.verifyFeeds(tx, step: step, report) }
       }
     } catch is Enough {
     } catch let error as StorageError {

@@ -43,16 +43,17 @@ extension DatabaseCore {
   /// - Parameters:
   ///   - decodesValues: whether each half that is not encrypted is read without its type, too: as what its coder is
   ///     noted to be.
+  ///   - step: called every 256 entries of the key index; what it throws ends the look.
   ///   - report: gets what is wrong with one row or collection; if it returns, the others are looked at.
   func verifyRows(
-    _ tx: borrowing QuireStorage.ReadTransaction, decodesValues: Bool = false,
+    _ tx: borrowing QuireStorage.ReadTransaction, decodesValues: Bool = false, step: () throws -> Void = {},
     _ report: (DatabaseError) throws -> Void = { throw $0 }
   ) throws {
     let collections = try verifiedCollections(tx)
     let names = collections.mapValues(\.name)
     let rows = RowVerification(
       tree: trees.rows, path: path, collections, try readDictionaries(tx, of: names), decodesValues: decodesValues)
-    try rows.run(tx, keys: trees.keys, report)
+    try rows.run(tx, keys: trees.keys, step: step, report)
     for id in rows.unseen.sorted() { try report(wrong(1, "\(id) has no row", names[id])) }
     let (rowCount, keyCount) = (try tx.count(of: trees.rows), try tx.count(of: trees.keys))
     if rowCount != keyCount { try report(wrong(3, "\(rowCount) rows, but \(keyCount) keys")) }

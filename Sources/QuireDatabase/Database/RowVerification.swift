@@ -26,12 +26,15 @@ final class RowVerification {
     unseen = Set(collections.keys)
   }
 
-  /// Looks at each entry of the key index; `report` gets what is wrong with one.
+  /// Looks at each entry of the key index; `step` is called every 256 entries, and `report` gets what is wrong with one.
   func run(
-    _ tx: borrowing QuireStorage.ReadTransaction, keys: Tree, _ report: (DatabaseError) throws -> Void
+    _ tx: borrowing QuireStorage.ReadTransaction, keys: Tree, step: () throws -> Void,
+    _ report: (DatabaseError) throws -> Void
   ) throws {
     var cursor = try tx.cursor(keys)
+    var steps = SearchSteps()
     try cursor.forEach { key, value in
+      try steps.count(step)
       do { try unsafe key.withUnsafeBytes { unsafe try look($0, value, tx) } } catch let error as DatabaseError {
         try report(error)
       }
@@ -113,6 +116,19 @@ final class RowVerification {
     _ number: Int, _ what: String, _ collection: String, _ key: UnsafeRawBufferPointer
   ) -> DatabaseError {
     .brokenRowRule(number, what, path: path, collection, key: unsafe String(decoding: key, as: UTF8.self))
+  }
+}
+
+/// Counts the entries that a search has looked at.
+struct SearchSteps {
+  /// How many entries there are between two calls.
+  static let entryCount = 256
+  private var count = 0
+
+  /// Counts an entry; calls `step` where enough were counted.
+  mutating func count(_ step: () throws -> Void) rethrows {
+    count += 1
+    if count % Self.entryCount == 0 { try step() }
   }
 }
 

@@ -172,6 +172,16 @@ import Testing
     try db.close()
   }
 
+  @Test func aSearchForDefectsCanBeEnded() throws {
+    struct Ended: Error {}
+    try db.write { tx throws in for key in 200..<1000 { try tx[Self.rows].set(0, for: "\(key)") } }
+    var steps = 0
+    let found = try db.defects(limit: 10) { steps += 1 }
+    #expect(found.isEmpty && steps == 3)
+    #expect(throws: Ended.self) { try self.db.defects(limit: 10) { throw Ended() } }
+    try db.close()
+  }
+
   // MARK: Hostile peers
 
   @Test func whatIsNoRequestIsRefused() throws {
