@@ -13,6 +13,8 @@ package struct Importer {
   /// Called with each row that does not fit; nil if the first one ends the import.
   private let skip: ((BadRow) throws -> Void)?
   private let progress: (ImportReport) -> Void
+  /// Called before the file gets its name.
+  private let finish: () throws -> Void
 
   /// An import into a new file at `path`.
   ///
@@ -20,11 +22,13 @@ package struct Importer {
   ///   - isDryRun: whether nothing is kept; `skip` is called with each row that does not fit all the same.
   ///   - skip: called with each row that does not fit, which is passed over then.
   ///   - progress: called after each batch.
+  ///   - finish: called when all rows are stored, before the file gets its name; what it throws leaves no file.
   package init(
     into path: String, isDryRun: Bool = false, skip: ((BadRow) throws -> Void)? = nil,
-    progress: @escaping (ImportReport) -> Void = { _ in }
+    progress: @escaping (ImportReport) -> Void = { _ in }, finish: @escaping () throws -> Void = {}
   ) {
-    (self.path, self.isDryRun, self.skip, self.progress) = (path, isDryRun, skip, progress)
+    (self.path, self.isDryRun, self.skip) = (path, isDryRun, skip)
+    (self.progress, self.finish) = (progress, finish)
   }
 
   /// Stores all rows of a source, as the other form.
@@ -47,7 +51,12 @@ package struct Importer {
     do {
       let report = try store(source, at: file.temporaryPath)
       try source.checkUnchanged()
-      if isDryRun || report.stopped != nil { file.remove() } else { try publish(file) }
+      if isDryRun || report.stopped != nil {
+        file.remove()
+      } else {
+        try finish()
+        try publish(file)
+      }
       return report
     } catch {
       file.remove()

@@ -204,15 +204,15 @@ struct ImportArguments: ParsableArguments {
   }
 
   private func imported(_ rows: any BatchSource) throws -> ImportReport {
-    let bad = try skipBad.map { try BadRowFile(at: $0) }
+    let bad = try skipBad.map { try BadRowFile(at: $0, besides: source) }
     let skip: ((BadRow) throws -> Void)? =
       dryRun ? { complain("\($0)") } : bad.map { file in { (row: BadRow) in try file.append(row) } }
     let importer = Importer(into: file, isDryRun: dryRun, skip: skip) { report in
       if progress { complain("\(report.rowCount) rows, \(report.byteCount >> 20) MiB") }
+    } finish: {
+      try bad?.close()
     }
-    let report = try importer.run(rows)
-    try bad?.close()
-    return report
+    return try importer.run(rows)
   }
 }
 

@@ -183,4 +183,36 @@ import Testing
     let done = try Importer(into: target, skip: { _ in }).run(try TableSource(sample.path, besides: target))
     #expect(done.rowCount == 1 && done.badCount == 2 && FileManager.default.fileExists(atPath: target))
   }
+
+  @Test func rowsThatWerePassedOverAreKeptBeforeTheFileIsThere() throws {
+    let sample = try SampleFile(
+      folder, ["CREATE TABLE t (k TEXT PRIMARY KEY, v)", "INSERT INTO t VALUES ('a', 1), (NULL, 2)"])
+    for ending in ["-wal", "-journal", "-shm"] {
+      let error = try #require(throws: ImportError.self) {
+        _ = try BadRowFile(at: sample.path + ending, besides: sample.path)
+      }
+      #expect(error.description.contains("is a name that SQLite uses"))
+    }
+    let path = folder.url.appendingPathComponent("bad").path
+    let target = target
+    let bad = try BadRowFile(at: path, besides: sample.path)
+    var wasThere: Bool?
+    let importer = Importer(
+      into: target, skip: { try bad.append($0) },
+      finish: {
+        try bad.close()
+        wasThere = FileManager.default.fileExists(atPath: target)
+      })
+    let report = try importer.run(try TableSource(sample.path, besides: target))
+    #expect(report.rowCount == 1 && report.badCount == 1 && wasThere == false)
+    #expect(FileManager.default.fileExists(atPath: target))
+    #expect(try String(contentsOfFile: path, encoding: .utf8).contains("NULL"))
+    struct Refused: Error {}
+    let other = target + "2"
+    #expect(throws: Refused.self) {
+      try Importer(into: other, skip: { _ in }, finish: { throw Refused() }).run(
+        try TableSource(sample.path, besides: other))
+    }
+    #expect(!FileManager.default.fileExists(atPath: other))
+  }
 }

@@ -77,12 +77,16 @@ final class SQLiteFile {
 
   /// Refuses the names of what SQLite keeps beside the source: it would take the new database for that, and remove it.
   private static func checkTarget(_ target: String, _ source: String) throws(ImportError) {
-    let url = URL(fileURLWithPath: target)
+    guard isNeighbour(target, of: source) else { return }
+    throw ImportError("\(target) is a name that SQLite uses beside the source: choose another name.")
+  }
+
+  /// Whether SQLite keeps something under the name `name` beside the file at `source`, which is without links.
+  static func isNeighbour(_ name: String, of source: String) -> Bool {
+    let url = URL(fileURLWithPath: name)
     let folder = url.deletingLastPathComponent().resolvingSymlinksInPath()
     let path = folder.appendingPathComponent(url.lastPathComponent).path
-    for ending in ["-wal", "-journal", "-shm"] where path.utf8.elementsEqual((source + ending).utf8) {
-      throw ImportError("\(target) is a name that SQLite uses beside the source: choose another name.")
-    }
+    return ["-wal", "-journal", "-shm"].contains { path.utf8.elementsEqual((source + $0).utf8) }
   }
 
   /// Looks through the write-ahead log.
