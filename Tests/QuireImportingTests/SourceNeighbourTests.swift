@@ -25,7 +25,7 @@ import Testing
   }
 
   /// A journal that SQLite plays back, which names another file as that of a transaction over several databases.
-  private func journal(naming path: String) -> Data {
+  private func rollbackFile(naming path: String) -> Data {
     let name = Array(path.utf8)
     func big(_ number: Int) -> [UInt8] { (0..<4).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } }
     let mark: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
@@ -33,11 +33,11 @@ import Testing
     return Data(mark) + Data(count: 504) + Data(big(0) + name + big(name.count) + big(sum) + mark)
   }
 
-  @Test func aJournalOverSeveralDatabasesRemovesNoFile() throws {
+  @Test func aTransactionOverSeveralDatabasesRemovesNoFile() throws {
     let sample = try sample()
     let victim = folder.url.appendingPathComponent("victim").path
     try Data("kept\0".utf8).write(to: URL(fileURLWithPath: victim))
-    try journal(naming: victim).write(to: URL(fileURLWithPath: sample.path + "-journal"))
+    try rollbackFile(naming: victim).write(to: URL(fileURLWithPath: sample.path + "-journal"))
     let before = try sample.state()
     let error = try told(sample.path)
     #expect(error.contains("a transaction over several databases") && !error.contains("could not be copied"))

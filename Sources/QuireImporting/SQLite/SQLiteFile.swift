@@ -43,7 +43,7 @@ final class SQLiteFile {
         try FileManager.default.copyItem(atPath: found + ending, toPath: openPath + ending)
       }
       // Of the copy: the source may be changed at any time.
-      try Self.checkJournal(openPath + "-journal", of: path)
+      try Self.checkRollbackFile(openPath + "-journal", of: path)
     } catch {
       try? FileManager.default.removeItem(atPath: folder)
       if let error = error as? ImportError { throw error }
@@ -53,19 +53,19 @@ final class SQLiteFile {
   }
 
   /// What a journal ends with that names a journal over several databases.
-  private static let superJournalMark: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
+  private static let severalMark: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
   /// Refuses a journal that names a journal over several databases: SQLite opens and removes the file of that name,
   /// which may be any.
   ///
   /// - Throws: ``ImportError`` for such a journal, and what the disk throws.
-  private static func checkJournal(_ name: String, of path: String) throws {
-    let markByteCount = superJournalMark.count
+  private static func checkRollbackFile(_ name: String, of path: String) throws {
+    let markByteCount = severalMark.count
     guard let byteCount = byteCount(name), byteCount >= markByteCount else { return }
     let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: name))
     defer { try? file.close() }
     try file.seek(toOffset: UInt64(byteCount - markByteCount))
-    guard let end = try file.read(upToCount: markByteCount), end.elementsEqual(superJournalMark) else { return }
+    guard let end = try file.read(upToCount: markByteCount), end.elementsEqual(severalMark) else { return }
     throw ImportError(
       """
       \(path) cannot be read as it is. Its journal is of a transaction over several databases. Open it once by its \
