@@ -169,7 +169,7 @@ final class ControlConnection {
     var defects = try core.engine.defects(limit: limit) { progress in try report(progress) }.map(\.description)
     // What lies in damaged pages is not looked at: it would be told as lost over and over.
     if defects.isEmpty, request["pages"]?.bool != true {
-      defects = try Database(core).defects(limit: limit, step: checkGoesOn).map(\.description)
+      defects = try DefectSearch(core: core, limit: limit).run(checkGoesOn).map(\.description)
     }
     for defect in defects.prefix(limit) { try say(ControlAnswer.defect(defect)) }
     return ["defects": .integer(Int128(min(limit, defects.count)))]

@@ -11,17 +11,12 @@ extension Database {
   ///
   /// - Throws: `closed`, `nestedTransaction` inside a write transaction, `inputOutput`.
   public func defects(limit: Int = 100) throws -> [DatabaseError] {
-    try defects(limit: limit) {}
-  }
-
-  /// The same; `step` is called every 256 entries, and what it throws ends the search.
-  func defects(limit: Int, step: () throws -> Void) throws -> [DatabaseError] {
-    try DefectSearch(core: core, limit: limit).run(step)
+    try DefectSearch(core: core, limit: limit).run {}
   }
 }
 
 /// A search for what is wrong with objects.
-private final class DefectSearch {
+final class DefectSearch {
   /// Ends a search that has found enough.
   private struct Enough: Error {}
 
@@ -31,6 +26,7 @@ private final class DefectSearch {
 
   init(core: DatabaseCore, limit: Int) { (self.core, self.limit) = (core, limit) }
 
+  /// What is found; `step` is called every 256 entries, and what it throws ends the search.
   func run(_ step: () throws -> Void) throws -> [DatabaseError] {
     do {
       try core.storage.read { tx in

@@ -92,8 +92,8 @@ final class SalvageWork {
         SalvageFinding(
           .lostName,
           """
-          \(source.id) has the name “\(String(noted.prefix(64)))”, which \(isPossible ? "another one has" : "none can have"): \
-          it is called “\(name)”.
+          \(source.id) has the name “\(String(noted.prefix(64)))”, which \
+          \(isPossible ? "another one has" : "none can have"): it is called “\(name)”.
           """, count: source.count))
     }
     let target = try tx.createTree(name, keys: source.keyKind)

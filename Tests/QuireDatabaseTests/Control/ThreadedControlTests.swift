@@ -176,9 +176,9 @@ import Testing
     struct Ended: Error {}
     try db.write { tx throws in for key in 200..<1000 { try tx[Self.rows].set(0, for: "\(key)") } }
     var steps = 0
-    let found = try db.defects(limit: 10) { steps += 1 }
+    let found = try DefectSearch(core: db.core, limit: 10).run { steps += 1 }
     #expect(found.isEmpty && steps == 3)
-    #expect(throws: Ended.self) { try self.db.defects(limit: 10) { throw Ended() } }
+    #expect(throws: Ended.self) { try DefectSearch(core: db.core, limit: 10).run { throw Ended() } }
     try db.close()
   }
 
