@@ -290,7 +290,7 @@ final class CommitHistory: Sendable {
   /// Throws if an invariant is broken.
   func checkInvariants() throws(DatabaseError) {
     let isSound = state.withLock { state -> Bool in
-      let entries = Array(state.entries)
+      let entries = state.entries
       let inOrder = zip(entries, entries.dropFirst()).allSatisfy {
         $0.sequence + 1 == $1.sequence && $0.commit.csn <= $1.commit.csn
       }
