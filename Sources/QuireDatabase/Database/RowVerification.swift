@@ -26,7 +26,7 @@ final class RowVerification {
     unseen = Set(collections.keys)
   }
 
-  /// Looks at each entry of the key index; `step` is called every 256 of them, and `report` gets what is wrong with one.
+  /// Looks at each entry of the key index; `step` is called every 256 entries, `report` with what is wrong with one.
   func run(
     _ tx: borrowing QuireStorage.ReadTransaction, keys: Tree, step: () throws -> Void,
     _ report: (DatabaseError) throws -> Void

@@ -48,7 +48,7 @@ final class SalvageFile {
   ///   - believesFreeMap: whether a leaf that nothing leads to is of the newest state if its place is in use.
   ///   - includesStale: whether entries are taken that may be old.
   ///   - body: called with page, index and worth of an entry, and whether an older version may follow; returns whether
-  ///     none needs to, as the entry could be used.
+  ///     this one could be used.
   ///   - note: called behind each lost range.
   func forEachEntry(
     of root: TreeRoot, isRootKnown: Bool, isStale: Bool = false, believesFreeMap: Bool = true, includesStale: Bool,
