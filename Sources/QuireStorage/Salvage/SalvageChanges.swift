@@ -1,5 +1,7 @@
 // What the log says of one tree, laid over the tree's entries in the order of their keys.
 
+internal import HeapModule
+
 /// A put or a delete of one key, in the memory of the log.
 struct SalvagePoint {
   /// The key's bytes; none of an integer.
@@ -19,10 +21,14 @@ struct SalvagePoint {
 /// The changes of a tree that the log tells of.
 struct SalvageChanges {
   /// A deletion of a range; its keys are in the form of `SalvagedEntry.key`.
-  fileprivate struct Range {
+  fileprivate struct Range: Comparable {
     let lower: [UInt8]
     let upper: [UInt8]?
     let order: Int
+
+    /// No two stand at one place among all operations.
+    static func == (left: Range, right: Range) -> Bool { left.order == right.order }
+    static func < (left: Range, right: Range) -> Bool { left.order < right.order }
   }
 
   let keyKind: KeyKind
@@ -85,8 +91,8 @@ struct SalvageOverlay {
   private let changes: SalvageChanges
   private var point = 0
   private var range = 0
-  /// The deletions whose lower bound has gone by, as a heap with the newest on top.
-  private var active: [SalvageChanges.Range] = []
+  /// The deletions whose lower bound has gone by.
+  private var active = HeapModule.Heap<SalvageChanges.Range>()
 
   /// - Parameter changes: settled.
   init(_ changes: SalvageChanges) { self.changes = changes }
@@ -110,43 +116,17 @@ struct SalvageOverlay {
   /// come in their order.
   mutating func newestDeletion(of key: UnsafeRawBufferPointer) -> Int? {
     while range < changes.ranges.count, Self.order(changes.ranges[range].lower, key) <= 0 {
-      push(changes.ranges[range])
+      active.insert(changes.ranges[range])
       range += 1
     }
-    while let top = active.first {
+    while let top = active.max {
       guard let upper = top.upper, Self.order(upper, key) <= 0 else { return top.order }
-      pop()
+      active.removeMax()
     }
     return nil
   }
 
   private static func order(_ bound: [UInt8], _ key: UnsafeRawBufferPointer) -> Int {
     bound.withUnsafeBytes { SalvageKey.compare($0, key) }
-  }
-
-  private mutating func push(_ range: SalvageChanges.Range) {
-    active.append(range)
-    var child = active.count - 1
-    while child > 0, active[(child - 1) / 2].order < active[child].order {
-      active.swapAt(child, (child - 1) / 2)
-      child = (child - 1) / 2
-    }
-    assert(active[0].order >= range.order, "the newest deletion is not on top")
-  }
-
-  private mutating func pop() {
-    let last = active.removeLast()
-    if active.isEmpty { return }
-    active[0] = last
-    var parent = 0
-    while true {
-      var largest = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where child < active.count {
-        if active[child].order > active[largest].order { largest = child }
-      }
-      if largest == parent { return }
-      active.swapAt(parent, largest)
-      parent = largest
-    }
   }
 }

@@ -1,5 +1,7 @@
 // What stands in a lost range after all: leaves that nothing leads to, merged by their keys.
 
+internal import HeapModule
+
 /// Delivers, for one lost range of a tree after the other, what leaves have that were found by looking at all pages.
 ///
 /// Of several leaves with one key, one of the newest state wins, then the one that was made last. Between the first and
@@ -8,7 +10,7 @@
 /// Memory: the index, and at most `openLimit` pages.
 final class SalvageFill {
   /// A leaf whose keys are being merged.
-  private final class OpenLeaf {
+  private final class OpenLeaf: Comparable {
     let page: PageBytes
     let leaf: SalvageLeaves.Leaf
     let isCurrent: Bool
@@ -36,12 +38,14 @@ final class SalvageFill {
       return true
     }
 
-    /// Whether its next key comes before that of `other`; of equal ones, the one that wins.
-    func isBefore(_ other: OpenLeaf) -> Bool {
-      let order = SalvageKey.compare(key, other.key)
+    static func == (left: OpenLeaf, right: OpenLeaf) -> Bool { left === right }
+
+    /// Whether the next key of `left` comes first; of leaves with the same one, the leaf that wins.
+    static func < (left: OpenLeaf, right: OpenLeaf) -> Bool {
+      let order = SalvageKey.compare(left.key, right.key)
       if order != 0 { return order < 0 }
-      if isCurrent != other.isCurrent { return isCurrent }
-      return (leaf.birth, other.leaf.page) > (other.leaf.birth, leaf.page)
+      if left.isCurrent != right.isCurrent { return left.isCurrent }
+      return (left.leaf.birth, right.leaf.page) > (right.leaf.birth, left.leaf.page)
     }
   }
 
@@ -58,8 +62,8 @@ final class SalvageFill {
   private let leaves: SalvageLeaves
   private let includesStale: Bool
   private var nextLeaf = 0
-  /// A heap with the least key on top.
-  private var open: [OpenLeaf] = []
+  /// None changes its key while it is in there.
+  private var open = HeapModule.Heap<OpenLeaf>()
   private static let openLimit = 1024
 
   init(_ pages: SalvagePages, _ root: TreeRoot, _ leaves: SalvageLeaves, includesStale: Bool) {
@@ -80,19 +84,20 @@ final class SalvageFill {
     var covered: [UInt8]?
     while true {
       openLeaves(gap, walk)
-      guard let key = open.first?.key, !gap.isBelow(key) else { return }
+      guard let key = open.min?.key, !gap.isBelow(key) else { return }
       // The leaf of the newest state that comes first covers the key for the others, too.
-      if let top = open.first, top.isCurrent, covered.map({ SalvageKey.compare($0, top.lastKey) < 0 }) ?? true {
+      if let top = open.min, top.isCurrent, covered.map({ SalvageKey.compare($0, top.lastKey) < 0 }) ?? true {
         covered = top.lastKey
       }
       let isCovered = covered.map { SalvageKey.compare(key, $0) <= 0 } ?? false
       var isDone = false
-      while let top = open.first, top.key == key {
+      while let top = open.min, top.key == key {
         if !isDone, top.isCurrent || (takesStale && !isCovered) {
           let found = Found(page: top.page, index: top.index, isCurrent: top.isCurrent, isProven: top.isProven)
           isDone = try body(found)
         }
-        advanceTop()
+        open.removeMin()
+        if top.advance(root.keyKind) { open.insert(top) }
       }
     }
   }
@@ -101,9 +106,7 @@ final class SalvageFill {
 
   /// Leaves keys below the range behind.
   private func skip(to gap: SalvageGap) {
-    let all = open
-    open = []
-    for leaf in all where isAt(leaf, gap) { push(leaf) }
+    open = HeapModule.Heap(open.unordered.filter { isAt($0, gap) })
   }
 
   /// Moves a leaf to its first key that is not below the range; false if it has none.
@@ -119,7 +122,7 @@ final class SalvageFill {
     while nextLeaf < leaves.leaves.count {
       let first = leaves.firstKey(nextLeaf)
       if gap.isBelow(first) { return }
-      if let least = open.first?.key, SalvageKey.compare(first, least) > 0 { return }
+      if let least = open.min?.key, SalvageKey.compare(first, least) > 0 { return }
       let leaf = leaves.leaves[nextLeaf]
       nextLeaf += 1
       let hasFailed = walk?.failed[leaf.page] ?? false
@@ -128,7 +131,7 @@ final class SalvageFill {
         let opened = load(leaf, isCurrent: isCurrent), isAt(opened, gap)
       else { continue }
       if open.count >= Self.openLimit { dropOldest() }
-      push(opened)
+      open.insert(opened)
     }
   }
 
@@ -148,44 +151,13 @@ final class SalvageFill {
 
   /// Gives up the leaf that is least likely to win.
   private func dropOldest() {
-    let oldest = open.indices.min { left, right in
-      let (a, b) = (open[left], open[right])
+    assert(open.count == Self.openLimit, "a leaf is given up without need, or too late")
+    var leaves = open.unordered
+    let oldest = leaves.indices.min { left, right in
+      let (a, b) = (leaves[left], leaves[right])
       return a.isCurrent != b.isCurrent ? b.isCurrent : a.leaf.birth < b.leaf.birth
     }
-    guard let oldest else { return }
-    var rest = open
-    rest.remove(at: oldest)
-    open = []
-    for leaf in rest { push(leaf) }
-  }
-
-  // MARK: Heap
-
-  private func push(_ leaf: OpenLeaf) {
-    assert(open.count < Self.openLimit, "more leaves are open than may be")
-    open.append(leaf)
-    var child = open.count - 1
-    while child > 0, open[child].isBefore(open[(child - 1) / 2]) {
-      open.swapAt(child, (child - 1) / 2)
-      child = (child - 1) / 2
-    }
-  }
-
-  private func advanceTop() {
-    if !open[0].advance(root.keyKind) {
-      let last = open.removeLast()
-      if open.isEmpty { return }
-      open[0] = last
-    }
-    var parent = 0
-    while true {
-      var least = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where child < open.count {
-        if open[child].isBefore(open[least]) { least = child }
-      }
-      if least == parent { return }
-      open.swapAt(parent, least)
-      parent = least
-    }
+    if let oldest { leaves.remove(at: oldest) }
+    open = HeapModule.Heap(leaves)
   }
 }

@@ -32,6 +32,9 @@ struct SalvageLeaves {
     let isCut: Bool
     fileprivate let keyStart: Int
     fileprivate let keyCount: Int32
+
+    /// Where what is kept of it stands.
+    fileprivate var keyRange: Range<Int> { keyStart..<(keyStart + Int(keyCount)) }
   }
 
   private(set) var leaves: [Leaf] = []
@@ -56,26 +59,24 @@ struct SalvageLeaves {
       keys.append(contentsOf: kept)
       assert(kept.count <= Self.keptByteCount, "more of a key is kept than there is room for")
     }
-    let keys = keys
-    leaves.sort { left, right in
-      let order = SalvageKey.compare(Self.key(of: left, keys), Self.key(of: right, keys))
-      return order != 0 ? order < 0 : left.page < right.page
+    keys.withUnsafeBytes { keys in
+      func key(of leaf: Leaf) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: keys[leaf.keyRange]) }
+      leaves.sort { left, right in
+        let order = SalvageKey.compare(key(of: left), key(of: right))
+        return order != 0 ? order < 0 : left.page < right.page
+      }
     }
   }
 
-  private static func key(of leaf: Leaf, _ keys: [UInt8]) -> [UInt8] {
-    Array(keys[leaf.keyStart..<(leaf.keyStart + Int(leaf.keyCount))])
-  }
-
   /// What is kept of the first key of a leaf: no key of the leaf is below it.
-  func firstKey(_ index: Int) -> [UInt8] { Self.key(of: leaves[index], keys) }
+  func firstKey(_ index: Int) -> [UInt8] { Array(keys[leaves[index].keyRange]) }
 
   /// Whether a range that had `gap.count` entries has all of them in leaves of the newest state.
   func isComplete(_ gap: SalvageGap, besides walk: SalvageWalk?) -> Bool {
     guard let expected = gap.count, !gap.isOtherVersion else { return false }
     var found = 0
     // Ranges are many where much is damaged, and so are leaves.
-    let start = leaves.partitioningIndex { !gap.isAbove(Self.key(of: $0, keys)) }
+    let start = leaves.partitioningIndex { !gap.isAbove(Array(keys[$0.keyRange])) }
     for index in start..<leaves.count {
       if gap.isBelow(firstKey(index)) { break }
       let leaf = leaves[index]
