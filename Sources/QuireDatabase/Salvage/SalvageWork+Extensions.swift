@@ -60,6 +60,28 @@ extension SalvageWork {
 
   // MARK: Content
 
+  /// Calls `body` with the entries of a tree that are worth taking. Those that may be old are where nothing leads to
+  /// the newest ones, and all are of one state: of a tree whose root is known. Others could be removed ones; where they
+  /// stand for a lost range, that is told.
+  private func forEachOwn(_ tree: SalvagedTree?, _ what: String, _ body: (SalvagedEntry) throws -> Void) throws {
+    guard let tree else { return }
+    let takesOld = !tree.isCurrent && tree.count != nil
+    var oldCount = 0
+    try forEach(tree, what) { entry throws in
+      if entry.standing == .mayBeOld {
+        oldCount += 1
+        guard takesOld else { return }
+      }
+      try body(entry)
+    }
+    guard oldCount > 0, !tree.isCurrent else { return }
+    if takesOld {
+      try report(SalvageFinding(.oldRow, "Entries of \(what), which no row tells again, may be old.", count: oldCount))
+    } else {
+      try report(SalvageFinding(.lostContent, "Entries of \(what) may be old, and are left out.", count: oldCount))
+    }
+  }
+
   /// Returns whether everything of the extension is copied as it is.
   private func salvageContent(
     of name: String, _ record: ExtensionRecord, _ tx: borrowing QuireStorage.WriteTransaction, _ rows: Tree,
@@ -73,17 +95,15 @@ extension SalvageWork {
     defer { entryCount += target.entryCount }
     guard let kind else {
       for (inner, tree) in trees {
-        try forEach(tree, "“\(name)”") { entry throws in
-          if entry.standing != .mayBeOld { try target.copy(entry, of: tree.keyKind, to: inner) }
-        }
+        try forEachOwn(tree, "“\(name)”") { entry throws in try target.copy(entry, of: tree.keyKind, to: inner) }
         try tellLosses(of: tree, as: .lostContent, "A part of what “\(name)” keeps of its own, in its tree “\(inner)”")
       }
       return true
     }
     var content = kind.init()
     for (inner, tree) in trees {
-      try forEach(tree, "“\(name)”") { entry throws in
-        if entry.standing != .mayBeOld { try content.take(SalvagedContentEntry(entry), of: inner, into: target) }
+      try forEachOwn(tree, "“\(name)”") { entry throws in
+        try content.take(SalvagedContentEntry(entry), of: inner, into: target)
       }
     }
     let damaged = Set(trees.filter { !losses(of: $0.tree).isEmpty }.map(\.name))
@@ -102,7 +122,7 @@ extension SalvageWork {
     of ids: Set<UInt32>, _ tx: borrowing QuireStorage.WriteTransaction, _ catalog: Tree
   ) throws {
     guard !ids.isEmpty else { return }
-    try forEach(sources.extensions, "values of extensions") { entry throws in
+    try forEachOwn(sources.extensions, "values of extensions") { entry throws in
       guard entry.integerKey == nil, unsafe entry.key.first == UInt8(ascii: "v") else { return }
       let id = unsafe UInt32(bigEndianBytes: [UInt8](entry.key.dropFirst().prefix(4)))
       guard let id, ids.contains(id) else { return }

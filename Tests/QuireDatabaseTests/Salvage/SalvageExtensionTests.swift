@@ -103,6 +103,17 @@ import Testing
     #expect(try likes() == 0)
   }
 
+  @Test("Without meta pages edges by hand are kept, and told as old") func oldEdges() throws {
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.path))
+    // But for the identity, without which nothing is proven.
+    for range in [0..<24, 40..<8192] { bytes.replaceSubrange(range, with: repeatElement(0, count: range.count)) }
+    try bytes.write(to: URL(fileURLWithPath: folder.path))
+    let (outcome, findings) = try salvage()
+    #expect(outcome.rowCount == 44, "\(findings)")
+    #expect(findings.contains { $0.kind == .oldRow && $0.reason.contains("“graph”") }, "\(findings)")
+    #expect(try likes() == 4)
+  }
+
   /// Else registering would take the lost row for removed, and delete the album that needs it.
   @Test("An edge to a lost row deletes nothing") func edgeToALostRow() throws {
     let db = try folder.open()
