@@ -56,7 +56,12 @@ final class FeedSet: Sendable {
   /// Notes in the feeds that a transaction tells nothing that they have heard of it, if it changes anything: what
   /// a feed has not heard of was committed by a program that does not know feeds. At the end of the transaction.
   func noteHeard(_ outcome: FeedOutcome, _ tx: borrowing QuireStorage.WriteTransaction) throws(StorageError) {
-    guard engine.core.context.hasChanges else { return }
+    if engine.core.context.hasChanges { try noteHeardAlways(outcome, tx) }
+  }
+
+  private func noteHeardAlways(
+    _ outcome: FeedOutcome, _ tx: borrowing QuireStorage.WriteTransaction
+  ) throws(StorageError) {
     for feed in feeds {
       let isTold = outcome.updates.contains { $0.feed === feed && $0.state.newest.position.csn == tx.csn.rawValue }
       if !isTold { try FeedKeys.noteHeard(in: feed.tree, tx) }
@@ -69,9 +74,7 @@ final class FeedSet: Sendable {
   func hearOfRearrangements() {
     engine.core.onRearrangement.withLock { note in
       note = { [weak self] (tx: borrowing QuireStorage.WriteTransaction) throws(StorageError) in
-        guard let self else { return }
-        for feed in feeds { try FeedKeys.noteHeard(in: feed.tree, tx) }
-        for feed in unnamed.withLock({ $0 }) where feed.hasHeardAll { try FeedKeys.noteHeard(in: feed.tree, tx) }
+        try self?.noteHeardAlways(FeedOutcome(), tx)
       }
     }
   }
