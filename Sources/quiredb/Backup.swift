@@ -43,8 +43,7 @@ struct Backup: ParsableCommand {
       let backup: StorageBackup
       do { backup = try engine.backup(to: made.temporaryPath) { reporter.show($0) } } catch { throw reason(error, app) }
       try app.confirm()
-      if let taken = made.takenName { throw FileError("\(taken) is there, and was not when the copy began.") }
-      try naming(made.path) { () throws(SystemError) in try made.publish() }
+      try made.publish(since: "the copy")
       return backup
     } catch {
       made.remove()

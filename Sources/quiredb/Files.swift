@@ -23,6 +23,14 @@ struct FileError: Error, CustomStringConvertible {
   init(_ error: SystemError, _ path: String) { description = "\(path): \(String(cString: strerror(error.code)))" }
 }
 
+extension NewDatabaseFile {
+  /// Gives the database its name, unless there is something by now that was not when `work` began.
+  func publish(since work: String) throws(FileError) {
+    if let taken = takenName { throw FileError("\(taken) is there, and was not when \(work) began.") }
+    try naming(path) { () throws(SystemError) in try publish() }
+  }
+}
+
 /// What the system says of a file, with the path.
 func naming<Result>(_ path: String, _ body: () throws(SystemError) -> Result) throws(FileError) -> Result {
   do throws(SystemError) { return try body() } catch { throw FileError(error, path) }

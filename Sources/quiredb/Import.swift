@@ -45,7 +45,7 @@ struct Import: ParsableCommand {
     do {
       isStopped = try store(&lines, at: into ? database.file : made.temporaryPath, &committed)
       if !into {
-        if dryRun || isStopped { made.remove() } else { try publish(made) }
+        if dryRun || isStopped { made.remove() } else { try made.publish(since: "the import") }
       }
     } catch {
       if !into { made.remove() }
@@ -61,11 +61,6 @@ struct Import: ParsableCommand {
     }
     if isStopped { throw ExitCode.failure }
     if lines.badCount > 0 { throw dryRun ? ExitCode.failure : ExitCode(2) }
-  }
-
-  private func publish(_ made: NewDatabaseFile) throws(FileError) {
-    if let taken = made.takenName { throw FileError("\(taken) is there, and was not when the import began.") }
-    try naming(made.path) { () throws(SystemError) in try made.publish() }
   }
 
   /// Stores all lines, and closes the database. Returns whether a line has ended that; `committed` is what is stored,
