@@ -76,32 +76,22 @@ enum ColumnHint {
   /// most 38 of them behind the zeros at the beginning, and an exponent or none.
   private static func isDecimal(_ text: String.UTF8View) -> Bool {
     guard text.count <= 200 else { return false }
-    var rest = Array(text)[...]
-    func take(_ bytes: String) -> Bool {
-      guard let first = rest.first, bytes.utf8.contains(first) else { return false }
-      rest = rest.dropFirst()
-      return true
-    }
-    func takeDigits() -> ArraySlice<UInt8> {
-      let digits = rest.prefix { (0x30...0x39).contains($0) }
-      rest = rest.dropFirst(digits.count)
-      return digits
-    }
-    _ = take("+-")
-    var digits = takeDigits()
+    var rest = TextParts(text)
+    _ = rest.take("+-")
+    var digits = rest.takeDigits()
     var exponent = 0
-    if take(".") {
-      let fraction = takeDigits()
+    if rest.take(".") {
+      let fraction = rest.takeDigits()
       digits += fraction
       exponent = -fraction.count
     }
     guard !digits.isEmpty, digits.drop(while: { $0 == 0x30 }).count <= 38 else { return false }
-    if take("eE") {
-      let isNegative = rest.first == UInt8(ascii: "-")
-      _ = take("+-")
-      let power = takeDigits()
+    if rest.take("eE") {
+      let isNegative = rest.take("-")
+      if !isNegative { _ = rest.take("+") }
+      let power = rest.takeDigits()
       guard (1...4).contains(power.count) else { return false }
-      let number = power.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+      let number = TextParts.number(power)
       exponent += isNegative ? -number : number
     }
     // What the exponent of a decimal has room for.
@@ -111,38 +101,31 @@ enum ColumnHint {
   /// The seconds from 2001 to a date such as `2026-11-28 02:55:00.125`, in UTC, as SQLite's functions and GRDB write
   /// it; nil if the text is none.
   static func seconds(_ text: String) -> Double? {
-    var rest = Array(text.utf8)[...]
+    var rest = TextParts(text.utf8)
     func number(_ digits: Int, _ range: ClosedRange<Int>) -> Int? {
-      let part = rest.prefix(digits)
-      guard part.count == digits, part.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-      rest = rest.dropFirst(digits)
-      let value = part.reduce(0) { $0 * 10 + Int($1 - 0x30) }
-      return range.contains(value) ? value : nil
+      let part = rest.takeDigits(most: digits)
+      let value = TextParts.number(part)
+      return part.count == digits && range.contains(value) ? value : nil
     }
-    func take(_ bytes: String) -> Bool {
-      guard let first = rest.first, bytes.utf8.contains(first) else { return false }
-      rest = rest.dropFirst()
-      return true
-    }
-    guard let year = number(4, 0...9999), take("-"), let month = number(2, 1...12), take("-"),
+    guard let year = number(4, 0...9999), rest.take("-"), let month = number(2, 1...12), rest.take("-"),
       let day = number(2, 1...31), month == 12 || days(year, month, day) < days(year, month + 1, 1)
     else { return nil }
     var seconds = Double(days(year, month, day) * 86_400)
     if rest.isEmpty { return seconds }
-    guard take(" T"), let hour = number(2, 0...23), take(":"), let minute = number(2, 0...59) else { return nil }
+    guard rest.take(" T"), let hour = number(2, 0...23), rest.take(":"), let minute = number(2, 0...59)
+    else { return nil }
     seconds += Double(hour * 3600 + minute * 60)
-    if take(":") {
+    if rest.take(":") {
       guard let second = number(2, 0...60) else { return nil }
       seconds += Double(second)
-      if take(".") {
-        let digits = rest.prefix { (0x30...0x39).contains($0) }
+      if rest.take(".") {
+        let digits = rest.takeDigits()
         guard (1...9).contains(digits.count) else { return nil }
-        rest = rest.dropFirst(digits.count)
-        let whole = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        let whole = TextParts.number(digits)
         seconds += Double(whole) / Double((0..<digits.count).reduce(1) { product, _ in product * 10 })
       }
     }
-    _ = take("Z")
+    _ = rest.take("Z")
     return rest.isEmpty ? seconds : nil
   }
 
@@ -156,4 +139,30 @@ enum ColumnHint {
     // The days from the first of March of the year -400 to the first of January 2001.
     return era * 146_097 + dayOfEra - 876_888
   }
+}
+
+/// A text that is taken apart from its beginning on.
+private struct TextParts {
+  private var rest: ArraySlice<UInt8>
+
+  init(_ text: String.UTF8View) { rest = Array(text)[...] }
+
+  var isEmpty: Bool { rest.isEmpty }
+
+  /// Takes one of these characters; false if the next one is another.
+  mutating func take(_ characters: String) -> Bool {
+    guard let first = rest.first, characters.utf8.contains(first) else { return false }
+    rest = rest.dropFirst()
+    return true
+  }
+
+  /// Takes the digits that come next.
+  mutating func takeDigits(most: Int = .max) -> ArraySlice<UInt8> {
+    let digits = rest.prefix(most).prefix { (0x30...0x39).contains($0) }
+    rest = rest.dropFirst(digits.count)
+    return digits
+  }
+
+  /// The number that digits are, of which there are few.
+  static func number(_ digits: ArraySlice<UInt8>) -> Int { digits.reduce(0) { $0 * 10 + Int($1 - 0x30) } }
 }
