@@ -57,10 +57,15 @@ private struct CoreDataLayout {
 
   init(_ tables: [SQLiteDatabase.Table], _ columns: CoreDataColumns, _ map: ImportMap) {
     (self.columns, self.map) = (columns, map)
-    for table in tables { self.tables[ByteString(table.name.uppercased())] = table }
+    for table in tables { self.tables[Self.tableKey(table.name)] = table }
   }
 
   private var entities: CoreDataEntities { columns.entities }
+
+  /// What SQLite takes for the same in two names of tables: it knows the cases of ASCII's letters alone.
+  private static func tableKey(_ name: String) -> ByteString {
+    ByteString(String(decoding: name.utf8.map { (0x61...0x7a).contains($0) ? $0 - 0x20 : $0 }, as: UTF8.self))
+  }
 
   mutating func readers() throws(ImportError) -> [TableReader] {
     var readers: [TableReader] = []
@@ -90,16 +95,16 @@ private struct CoreDataLayout {
 
   /// The rows of an entity and of those under it; nil if they stay behind.
   private mutating func family(_ name: String, _ members: Set<Int64>) throws(ImportError) -> TableReader? {
-    guard let table = tables[ByteString("Z\(name.uppercased())")], table.type == "table" else {
+    guard let table = tables[Self.tableKey("Z\(name.uppercased())")], table.type == "table" else {
       // What Core Data has for itself is called otherwise, and told of with the tables.
-      if tables[ByteString("A\(name.uppercased())")] == nil {
+      if tables[Self.tableKey("A\(name.uppercased())")] == nil {
         leftOut.append(LeftOut(name: "entity “\(name)”", reason: "there is no table “Z\(name.uppercased())”"))
       }
       return nil
     }
     guard known.insert(ByteString(table.name)).inserted else {
       // Core Data has a table of another name for its entity, and the app's is called alike.
-      if tables[ByteString("A\(name.uppercased())")] == nil {
+      if tables[Self.tableKey("A\(name.uppercased())")] == nil {
         leftOut.append(LeftOut(name: "entity “\(name)”", reason: "the table “\(table.name)” is another entity's"))
       }
       return nil
