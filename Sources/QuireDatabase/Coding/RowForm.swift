@@ -70,11 +70,15 @@ protocol JSONCoded {
 ///
 /// Values are handed over by their place in memory. Whoever does so knows that the value there is of the form's type:
 /// `isForm(of:)`.
-@safe @usableFromInline enum RowForm: Sendable {
+///
+/// Sendable: safe because a form is made of types only whose metatypes may be sent, which each coder asks for. Here they
+/// are not asked again: code that is inlined into apps must not derive `SendableMetatype` from `Sendable`. An app in
+/// Swift 5 mode may leave out the latter, and the optimizer of Swift 6.3 crashes on what is derived from it.
+@safe @usableFromInline enum RowForm: @unchecked Sendable {
   /// With the type itself, which carries its conformance.
-  case binary(any (Codable & SendableMetatype).Type)
-  case json(any (Codable & SendableMetatype).Type)
-  case propertyList(any (Codable & SendableMetatype).Type)
+  case binary(any Codable.Type)
+  case json(any Codable.Type)
+  case propertyList(any Codable.Type)
   /// Of `Date`.
   case timestamp
   /// Of `[UInt8]`.
@@ -123,7 +127,7 @@ protocol JSONCoded {
   }
 
   /// The form in which rows of the older type `Old` are.
-  func form<Old: Codable & SendableMetatype>(for type: Old.Type) -> RowForm {
+  func form<Old: Codable>(for type: Old.Type) -> RowForm {
     switch self {
     case .json: .json(type)
     case .propertyList: .propertyList(type)
@@ -140,7 +144,7 @@ protocol JSONCoded {
   ) throws {
     switch self {
     case .binary(let type):
-      func encode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
+      func encode<Coded: Codable>(_ type: Coded.Type) throws {
         unsafe try context.encodeBinary(value.assumingMemoryBound(to: type).pointee) {
           unsafe bytes.append(contentsOf: $0)
         }
@@ -168,7 +172,7 @@ protocol JSONCoded {
   ) throws {
     switch self {
     case .binary(let type):
-      func decode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
+      func decode<Coded: Codable>(_ type: Coded.Type) throws {
         unsafe place.initializeMemory(as: type, to: try context.decodeBinary(type, bytes))
       }
       try decode(type)
@@ -198,14 +202,14 @@ protocol JSONCoded {
   ) throws {
     switch self {
     case .json(let type):
-      func encode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
+      func encode<Coded: Codable>(_ type: Coded.Type) throws {
         let value = unsafe value.assumingMemoryBound(to: type).pointee
         if type is any JSONCoded.Type, let own = value as? any JSONCoded { return try own.appendJSON(to: &bytes) }
         bytes.append(contentsOf: try context.encodeJSON(value))
       }
       try encode(type)
     case .propertyList(let type):
-      func encode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
+      func encode<Coded: Codable>(_ type: Coded.Type) throws {
         unsafe bytes.append(contentsOf: try context.encodePropertyList(value.assumingMemoryBound(to: type).pointee))
       }
       try encode(type)
@@ -220,7 +224,7 @@ protocol JSONCoded {
   ) throws {
     switch self {
     case .json(let type):
-      func decode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
+      func decode<Coded: Codable>(_ type: Coded.Type) throws {
         if let own = type as? any JSONCoded.Type, let value = try unsafe own.init(jsonDocument: bytes) as? Coded {
           unsafe place.initializeMemory(as: type, to: value)
           return
@@ -229,7 +233,7 @@ protocol JSONCoded {
       }
       try decode(type)
     case .propertyList(let type):
-      func decode<Coded: Codable & SendableMetatype>(_ type: Coded.Type) throws {
+      func decode<Coded: Codable>(_ type: Coded.Type) throws {
         unsafe place.initializeMemory(as: type, to: try context.decodePropertyList(type, bytes))
       }
       try decode(type)

@@ -51,19 +51,22 @@ extension RowCollection where Object: Codable, Metadata: Codable {
   ///
   /// - Parameters:
   ///   - name: at most `Limits.collectionNameByteCount` bytes of UTF-8.
-  ///   - coder: how objects become bytes.
+  ///   - coder: how objects become bytes; ``RowCoder/binary`` by default.
   ///   - compression: which values are compressed, and how.
   @inlinable public init(
-    _ name: String, coder: RowCoder<Object> = .binary, compression: Compression = .dictionary(above: 200)
+    _ name: String, coder: RowCoder<Object> = RowCoder(.binary(Object.self)),
+    compression: Compression = .dictionary(above: 200)
   ) {
-    self.init(UntypedCollection(name, coder.values, RowCoder<Metadata>.binary.values, compression, nil))
+    let metadata = RowCoder<Metadata>(.binary(Metadata.self))
+    self.init(UntypedCollection(name, coder.values, metadata.values, compression, nil))
   }
 }
 
 extension RowCollection where Metadata: Codable {
   /// Describes a collection whose objects need not be `Codable`. Metadata go through the binary coder.
   @inlinable public init(_ name: String, coder: RowCoder<Object>, compression: Compression = .dictionary(above: 200)) {
-    self.init(UntypedCollection(name, coder.values, RowCoder<Metadata>.binary.values, compression, nil))
+    let metadata = RowCoder<Metadata>(.binary(Metadata.self))
+    self.init(UntypedCollection(name, coder.values, metadata.values, compression, nil))
   }
 }
 

@@ -12,21 +12,37 @@ extension YapDatabase {
   ///   - objectType: the type of the objects.
   ///   - metadataType: the type of the metadata.
   ///   - collection: its name.
-  ///   - coder: how objects become bytes. The original wrote property lists; the default here is the compact form that
-  ///     `RowCollection` has by default, too.
+  ///   - coder: how objects become bytes. The original wrote property lists; without a coder, they are in the compact
+  ///     form that `RowCollection` has by default, too.
   @preconcurrency public func registerCodableSerialization<Object: Codable & Sendable, Metadata: Codable & Sendable>(
     _ objectType: Object.Type, metadata metadataType: Metadata.Type, forCollection collection: String?,
-    coder: RowCoder<Object> = .binary
+    coder: RowCoder<Object>
   ) {
     register(RowCollection<Object, Metadata>(collection ?? "", coder: coder))
+  }
+
+  /// Registers the types of a collection, whose objects are in the compact form; nil is the collection "". Else as with
+  /// a coder. New call: a `RowCollection` with these types.
+  @preconcurrency public func registerCodableSerialization<Object: Codable & Sendable, Metadata: Codable & Sendable>(
+    _ objectType: Object.Type, metadata metadataType: Metadata.Type, forCollection collection: String?
+  ) {
+    register(RowCollection<Object, Metadata>(collection ?? ""))
   }
 
   /// Registers the type of a collection without metadata; nil is the collection "". New call: a `RowCollection` with
   /// `NoMetadata`.
   @preconcurrency public func registerCodableSerialization<Object: Codable & Sendable>(
-    _ objectType: Object.Type, forCollection collection: String?, coder: RowCoder<Object> = .binary
+    _ objectType: Object.Type, forCollection collection: String?, coder: RowCoder<Object>
   ) {
     register(RowCollection<Object, NoMetadata>(collection ?? "", coder: coder))
+  }
+
+  /// Registers the type of a collection without metadata, whose objects are in the compact form; nil is the collection
+  /// "". New call: a `RowCollection` with `NoMetadata`.
+  @preconcurrency public func registerCodableSerialization<Object: Codable & Sendable>(
+    _ objectType: Object.Type, forCollection collection: String?
+  ) {
+    register(RowCollection<Object, NoMetadata>(collection ?? ""))
   }
 
   /// Registers a collection as the new API describes it, with its coders, compression and sanitizers. Not in the
@@ -40,9 +56,18 @@ extension YapDatabase {
   /// type. New call: a `RowCollection` for each.
   @preconcurrency
   public func registerDefaultCodableSerialization<Object: Codable & Sendable, Metadata: Codable & Sendable>(
-    _ objectType: Object.Type, metadata metadataType: Metadata.Type, coder: RowCoder<Object> = .binary
+    _ objectType: Object.Type, metadata metadataType: Metadata.Type, coder: RowCoder<Object>
   ) {
     registry.setDefault { name in TypedBridge(RowCollection<Object, Metadata>(name, coder: coder)) }
+  }
+
+  /// Registers types for all collections that have none of their own; their objects are in the compact form. Not in the
+  /// original. New call: a `RowCollection` for each.
+  @preconcurrency
+  public func registerDefaultCodableSerialization<Object: Codable & Sendable, Metadata: Codable & Sendable>(
+    _ objectType: Object.Type, metadata metadataType: Metadata.Type
+  ) {
+    registry.setDefault { name in TypedBridge(RowCollection<Object, Metadata>(name)) }
   }
 
   // MARK: Serializers
