@@ -67,7 +67,10 @@ struct LiveArgument: ParsableArguments {
   /// - Throws: `alreadyOpen`, with what to do, if it has no control socket.
   func app() throws -> ControlClient {
     let path = control ?? "\(file)-control"
-    if let app = try ControlClient.connect(to: path) { return app }
+    if let app = try ControlClient.connect(to: path) {
+      try app.checkOpen(file)
+      return app
+    }
     if control != nil {
       throw DatabaseError(.notFound, "No app listens at this control socket. Check the path.", path: path)
     }

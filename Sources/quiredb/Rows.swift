@@ -5,7 +5,7 @@ import QuireDatabase
 
 /// The rows of a collection, which must be there.
 func values(in collection: String, _ tx: ReadTransaction) throws -> ValueRows {
-  guard tx.collections.contains(collection) else {
+  guard tx.collections.contains(where: { $0.utf8.elementsEqual(collection.utf8) }) else {
     complain("there is no collection “\(shown(collection))”; `quiredb collections` lists them.")
     throw ExitCode.failure
   }

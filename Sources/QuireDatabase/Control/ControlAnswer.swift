@@ -9,8 +9,23 @@ enum ControlAnswer {
   static let textByteCount = 4_000
 
   /// The first line of a conversation.
-  static func greeting(_ path: String) -> RowValue {
-    ["quire control": .integer(Int128(ControlStream.version)), "path": text(path)]
+  static func greeting(_ path: String, _ identity: FileIdentity) -> RowValue {
+    .record(
+      [RowValue.Field("quire control", .integer(Int128(ControlStream.version))), .init("path", text(path))]
+        + fields(identity))
+  }
+
+  /// The fields that tell which file it is.
+  static func fields(_ identity: FileIdentity) -> [RowValue.Field] {
+    [.init("device", .integer(Int128(identity.device))), .init("inode", .integer(Int128(identity.inode)))]
+  }
+
+  /// Which file a line tells of; nil if it tells of none.
+  static func identity(_ line: RowValue) -> FileIdentity? {
+    guard let device = line["device"]?.integer.flatMap({ UInt64(exactly: $0) }),
+      let inode = line["inode"]?.integer.flatMap({ UInt64(exactly: $0) })
+    else { return nil }
+    return FileIdentity(device: device, inode: inode)
   }
 
   /// The work has come so far.

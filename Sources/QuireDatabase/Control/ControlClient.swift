@@ -22,6 +22,8 @@ package final class ControlClient {
 
   private let stream: ControlStream
   private let path: String
+  /// What the app says that it has open: which file, and by what path.
+  private var database: (identity: FileIdentity, path: String)?
   /// The app's process; nil where the system does not tell.
   package let process: Int32?
   private var heldCommit: Int128?
@@ -63,7 +65,34 @@ package final class ControlClient {
         .newerFormat, "The app speaks another version of the control socket. Use a tool of the app's version.",
         path: path)
     }
+    guard let identity = ControlAnswer.identity(line), let database = line["path"]?.text else { throw client.strange() }
+    client.database = (identity, database)
     return client
+  }
+
+  /// Sees that the app has the database at `file` open, and not another one: a socket may be named by mistake, and a
+  /// file may have been renamed since.
+  ///
+  /// - Throws: `notFound` if there is no such file, `fileChanged` if it is another one, `inputOutput`.
+  package func checkOpen(_ file: String) throws(DatabaseError) {
+    let found: FileIdentity
+    do throws(SystemError) {
+      let data = try RealFileSystem().open(file, .readOnly)
+      defer { data.close() }
+      found = try data.status().identity
+    } catch {
+      guard error.code == ENOENT else {
+        throw DatabaseError(.inputOutput, "The file cannot be examined. See its permissions.", path: file, cause: error)
+      }
+      throw DatabaseError(.notFound, "There is no database. Check the path.", path: file, cause: error)
+    }
+    guard let database, database.identity != found else { return }
+    throw DatabaseError(
+      .fileChanged,
+      """
+      The app behind this control socket has another file open: it opened it as \(database.path). Name that one, or the \
+      socket of the app that has this one open.
+      """, path: file)
   }
 
   // MARK: Requests
@@ -81,12 +110,11 @@ package final class ControlClient {
       entries.append(CheckpointImage.Entry(id: id, bytes: bytes))
     }
     guard let commit = result["commit"]?.integer, let meta = result["meta"]?.bytes,
-      let device = result["device"]?.integer.flatMap({ UInt64(exactly: $0) }),
-      let inode = result["inode"]?.integer.flatMap({ UInt64(exactly: $0) }),
+      let identity = ControlAnswer.identity(result),
       result["trees"]?.integer == Int128(entries.count)
     else { throw strange() }
     heldCommit = commit
-    return CheckpointImage(meta: meta, identity: FileIdentity(device: device, inode: inode), entries: entries)
+    return CheckpointImage(meta: meta, identity: identity, entries: entries)
   }
 
   /// Asks whether the app still holds the checkpoint: what has been read until now counts if this returns.

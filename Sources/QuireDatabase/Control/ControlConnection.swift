@@ -38,7 +38,7 @@ final class ControlConnection {
   func run() {
     defer { release() }
     do throws(ControlFailure) {
-      try say(ControlAnswer.greeting(core.path))
+      try say(ControlAnswer.greeting(core.path, server.identity))
       while !server.isClosing, MonotonicClock.now < end {
         do throws(ControlFailure) {
           guard let request = try stream.next(until: end) else { return }
@@ -120,11 +120,11 @@ final class ControlConnection {
     end = ControlStream.deadline(in: server.options.holdLimit.nanoseconds)
     let image = checkpoint.image
     for entry in image.entries { try say(ControlAnswer.entry(entry)) }
-    return [
-      "commit": .integer(Int128(checkpoint.csn.rawValue)), "meta": .bytes(image.meta),
-      "device": .integer(Int128(image.identity.device)), "inode": .integer(Int128(image.identity.inode)),
-      "trees": .integer(Int128(image.entries.count)),
+    let fields: [RowValue.Field] = [
+      .init("commit", .integer(Int128(checkpoint.csn.rawValue))), .init("meta", .bytes(image.meta)),
+      .init("trees", .integer(Int128(image.entries.count))),
     ]
+    return .record(fields + ControlAnswer.fields(image.identity))
   }
 
   private func confirm() throws -> RowValue {

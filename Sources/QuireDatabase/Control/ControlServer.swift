@@ -25,6 +25,8 @@ final class ControlServer: Sendable {
 
   let core: DatabaseCore
   let name: SocketName
+  /// Which file the database is in.
+  let identity: FileIdentity
   let options: ControlSocket.Options
   private let listener: LocalSocket
   /// Stopped, it wakes the thread that lets tools in, which waits at the other end.
@@ -40,6 +42,7 @@ final class ControlServer: Sendable {
     do throws(SystemError) { bell = try LocalSocket.pair() } catch {
       throw DatabaseError(.inputOutput, "There are no sockets left. Try again.", path: path, cause: error)
     }
+    do throws(StorageError) { identity = try core.storage.fileIdentity() } catch { throw DatabaseError(error) }
     (name, listener) = try SocketName.take(path)
   }
 

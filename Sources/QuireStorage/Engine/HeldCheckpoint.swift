@@ -85,13 +85,17 @@ extension EngineCore {
     }
   }
 
+  /// What tells the data file from all others.
+  package func fileIdentity() throws(StorageError) -> FileIdentity {
+    do throws(SystemError) { return try file.status().identity } catch {
+      throw StorageError(.inputOutput, "The file cannot be examined.", path: file.path, systemError: error)
+    }
+  }
+
   private func image(
     of page: MetaPage, _ trees: [TreeRoot], _ names: TreeNames
   ) throws(StorageError) -> CheckpointImage {
-    let identity: FileIdentity
-    do throws(SystemError) { identity = try file.status().identity } catch {
-      throw StorageError(.inputOutput, "The file cannot be examined.", path: file.path, systemError: error)
-    }
+    let identity = try fileIdentity()
     var page = page
     (page.catalog, page.freeMap, page.treeCount) = (PageRoot(), PageRoot(), 0)
     return CheckpointImage(

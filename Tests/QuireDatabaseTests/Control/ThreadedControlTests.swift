@@ -149,7 +149,9 @@ import Testing
   @Test func linesAreToldApart() {
     let entry = ControlAnswer.entry(CheckpointImage.Entry(id: 1, bytes: [1]))
     let progress = ControlAnswer.progress(StorageProgress(phase: .moving, done: 1, total: 2))
-    for line in [entry, progress, ControlAnswer.defect("d"), ControlAnswer.greeting("/p")] {
+    for line in [
+      entry, progress, ControlAnswer.defect("d"), ControlAnswer.greeting("/p", FileIdentity(device: 1, inode: 2)),
+    ] {
       #expect(line["done"] == nil && line["error"] == nil)
     }
     let path = String(repeating: "\u{2}", count: 4000)
@@ -169,6 +171,23 @@ import Testing
     #expect(found.count == 3 && found.allSatisfy { $0.contains("collection “bad”") }, "\(found)")
     #expect(try client().check(limit: 3, ofPagesAlone: true) { _, _, _ in } == [])
     control.close()
+    try db.close()
+  }
+
+  @Test func anAppThatHasAnotherFileOpenIsNotAsked() throws {
+    let others = try TestFolder()
+    let other = try others.open(Database.Options(durability: .relaxed))
+    let control = try db.openControl()
+    let app = try client()
+    try app.checkOpen(folder.path)
+    #expect(code { try app.checkOpen(others.path) } == .fileChanged)
+    #expect(code { try app.checkOpen("\(others.path)-nowhere") } == .notFound)
+    // The app goes on in the file that has another name now.
+    try FileManager.default.moveItem(atPath: folder.path, toPath: "\(folder.path)-moved")
+    try app.checkOpen("\(folder.path)-moved")
+    try FileManager.default.moveItem(atPath: "\(folder.path)-moved", toPath: folder.path)
+    control.close()
+    try other.close()
     try db.close()
   }
 
