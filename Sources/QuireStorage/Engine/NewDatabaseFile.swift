@@ -1,5 +1,7 @@
 // A database that gets its name when it is complete.
 
+internal import CQuirePlatform
+
 #if canImport(Darwin)
   internal import Darwin
 #else
