@@ -55,7 +55,7 @@ final class DatabaseCore: Sendable {
       let aliases = try renaming.run(engine, trees, isReadOnly: options.isReadOnly, &feeds)
       return (aliases, try feeds.finish(isReadOnly: options.isReadOnly))
     }
-    feeds?.hearOfRearrangements()
+    FeedSet.hearOfRearrangements(feeds, engine)
   }
 
   deinit {

@@ -16,6 +16,9 @@ enum DatabaseOpening {
         logger.error("A checkpoint failed. The log keeps what it did not write.", metadata: ["error": "\(error)"])
       }
     }
+    environment.onRearrangement = { (tx: borrowing QuireStorage.WriteTransaction) throws(StorageError) in
+      try FeedSet.noteHeardByAll(tx)
+    }
     let began = MonotonicClock.now
     let diagnostics = Diagnostics(options, path: path)
     let span = TransactionSpan(named: "quire.open", diagnostics.label, CallSite())

@@ -70,13 +70,37 @@ final class FeedSet: Sendable {
     for feed in unnamed.withLock({ $0 }) where feed.hasHeardAll { try FeedKeys.noteHeard(in: feed.tree, tx) }
   }
 
-  /// Has the feeds hear of what the engine commits of its own accord, as it moves pages.
-  func hearOfRearrangements() {
+  /// Has the feeds of a database, if it has any, hear of what the engine commits of its own accord, as it moves pages.
+  /// Until then all feeds of the file do, by `noteHeardByAll`.
+  static func hearOfRearrangements(_ feeds: FeedSet?, _ engine: StorageEngine) {
     engine.core.onRearrangement.withLock { note in
-      note = { [weak self] (tx: borrowing QuireStorage.WriteTransaction) throws(StorageError) in
-        try self?.noteHeardAlways(FeedOutcome(), tx)
+      guard let feeds else {
+        note = nil
+        return
+      }
+      note = { [weak feeds] (tx: borrowing QuireStorage.WriteTransaction) throws(StorageError) in
+        try feeds?.noteHeardAlways(FeedOutcome(), tx)
       }
     }
+  }
+
+  /// Notes in each feed of the file that it has heard of the commit that the transaction makes, if it has of the one
+  /// before. For a file that is being opened, whose feeds nobody knows yet: reads a few pages of each. One that cannot
+  /// be read has heard of nothing that counts.
+  static func noteHeardByAll(_ tx: borrowing QuireStorage.WriteTransaction) throws(StorageError) {
+    for name in tx.treeNames where FeedKeys.feedName(name) != nil {
+      guard let tree = tx.tree(named: name), let heard = try? newestHeard(in: tree, tx),
+        heard &+ 1 == tx.csn.rawValue
+      else { continue }
+      try FeedKeys.noteHeard(in: tree, tx)
+    }
+  }
+
+  /// The newest commit that a feed has heard of.
+  private static func newestHeard(in tree: Tree, _ tx: borrowing QuireStorage.WriteTransaction) throws -> UInt64? {
+    var reader = FeedTree(try tx.cursor(tree))
+    guard let record = try reader.record() else { return nil }
+    return max((try reader.newest() ?? record.base).position.csn, try reader.heard())
   }
 
   /// The transaction that has ended them is committed.

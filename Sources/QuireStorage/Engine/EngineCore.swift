@@ -29,7 +29,7 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
   /// The lock of the one writer.
   package let writerLock: WriterLock
   /// What is to be part of each transaction that changes no content, for those who count the numbers of commits.
-  package let onRearrangement = Latch<(@Sendable (borrowing WriteTransaction) throws(StorageError) -> Void)?>(nil)
+  package let onRearrangement: Latch<(@Sendable (borrowing WriteTransaction) throws(StorageError) -> Void)?>
   /// The threads of the engine.
   package let threads: BackgroundThreads
   let openFlag: OpenFlag
@@ -58,6 +58,7 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
 
   init(_ parts: OpenedFiles) {
     resources = EngineResources(parts)
+    onRearrangement = Latch(parts.environment.onRearrangement)
     context = resources.context
     queue = resources.queue
     slots = resources.slots

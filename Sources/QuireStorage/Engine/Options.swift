@@ -125,6 +125,8 @@ package struct StorageEnvironment: Sendable {
   package var threadStarter = ThreadStarter.system
   /// How many blocks of readers there may be at one time, of `ReaderSlots.slotsPerBlock` each.
   package var readerBlockCount = ReaderSlots.usualBlockCount
+  /// What is to be part of each transaction that changes no content, until `EngineCore.onRearrangement` is set anew.
+  package var onRearrangement: (@Sendable (borrowing WriteTransaction) throws(StorageError) -> Void)?
   /// Is told of each step of a recovery as it ends, on the thread that opens.
   package var noteRecovery: (@Sendable (RecoveryStage) -> Void)?
 
