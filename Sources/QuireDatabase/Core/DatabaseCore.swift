@@ -53,7 +53,7 @@ final class DatabaseCore: Sendable {
     (aliases, feeds) = try Self.wrapping { [trees] in
       var feeds = try FeedOpening(engine, options.feeds, path: path, clock: options.wallClock)
       let aliases = try renaming.run(engine, trees, isReadOnly: options.isReadOnly, &feeds)
-      return (aliases, try feeds.finish(isReadOnly: options.isReadOnly))
+      return (aliases, try feeds.finish(isReadOnly: options.isReadOnly, trees.collections))
     }
     FeedSet.hearOfRearrangements(feeds, engine)
   }

@@ -176,8 +176,10 @@ struct FeedOpening {
 
   /// The feeds, of which those begin anew that the file does not have as they are described; nil if there is none.
   ///
-  /// - Parameter isReadOnly: whether nothing is written: then a feed is not there that would have to begin.
-  func finish(isReadOnly: Bool) throws -> FeedSet? {
+  /// - Parameters:
+  ///   - isReadOnly: whether nothing is written: then a feed is not there that would have to begin.
+  ///   - collections: the tree of the names of collections, each of which has a row.
+  func finish(isReadOnly: Bool, _ collections: Tree) throws -> FeedSet? {
     if isEmpty { return nil }
     let lineage = engine.core.databaseID
     var open: [OpenFeed] = []
@@ -192,20 +194,37 @@ struct FeedOpening {
     if !missing.isEmpty, !isReadOnly {
       open += try engine.write { tx in
         try noteHeard(tx)
-        return try missing.map { definition in try begin(definition, lineage, tx) }
+        return try missing.map { definition in try begin(definition, lineage, collections, tx) }
       }
     }
     return FeedSet(engine, open, unnamed: unnamed, run: run, clock: clock)
   }
 
+  /// Whether there are rows that a feed which begins now does not tell of.
+  private func hasRows(
+    _ definition: ChangeFeed, _ collections: Tree, _ tx: borrowing QuireStorage.WriteTransaction
+  ) throws -> Bool {
+    var cursor = try tx.cursor(collections)
+    var isOnEntry = try cursor.seekFirst()
+    while isOnEntry, let key = try cursor.readKey() {
+      guard let name = String(validating: key, as: UTF8.self) else { throw RowView.damaged() }
+      if definition.collections.contains(name) { return true }
+      isOnEntry = try cursor.next()
+    }
+    return false
+  }
+
   private func begin(
-    _ definition: ChangeFeed, _ lineage: DatabaseID, _ tx: borrowing QuireStorage.WriteTransaction
+    _ definition: ChangeFeed, _ lineage: DatabaseID, _ collections: Tree,
+    _ tx: borrowing QuireStorage.WriteTransaction
   ) throws -> OpenFeed {
     let name = FeedKeys.treePrefix + definition.name
-    if let old = tx.tree(named: name) { try tx.dropTree(old) }
+    let old = tx.tree(named: name)
+    if let old { try tx.dropTree(old) }
     let tree = try tx.createTree(name, keys: .bytes)
-    let record = FeedRecord(
+    var record = FeedRecord(
       definition, lineage, epoch: engine.core.drawRandom(), csn: tx.csn.rawValue, time: clock())
+    record.lacksBeginning = try old != nil || hasRows(definition, collections, tx)
     try tx.put(record.bytes, for: FeedKeys.record, in: tree)
     return OpenFeed(
       definition, tree, OpenFeed.State(record: record, newest: record.base, oldestTime: nil, forms: [], released: nil))

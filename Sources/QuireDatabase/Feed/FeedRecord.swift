@@ -5,7 +5,7 @@
 //     bytes 2 to 17   the identity of the database
 //     bytes 18 to 25  the epoch
 //     then            the base: commit (8), part (4), chain (8), time, bytes, changes and commits (8 each)
-//     then            whether entries have expired (1)
+//     then            whether there was something before the base (1): entries that have expired, rows, another life
 //     then            what was released: commit (8) and part (4)
 //     then            the newest commit that has renamed a collection (8)
 //     then            the collections: 0 for all, 1 for these, 2 for all but these, 3 for those that a closure knows
@@ -25,8 +25,9 @@ struct FeedRecord: Hashable {
   var keeping: ChangeFeed.Keeping
   /// What cursors at the beginning of what is kept have behind them.
   var base: FeedMark
-  /// Whether something between the beginning of the feed and the base was there once.
-  var hasExpired = false
+  /// Whether there was something before the base that the feed does not tell of: entries that have expired, rows from
+  /// before it began, or an earlier life of it. Who has nothing cannot begin to follow it then.
+  var lacksBeginning = false
   /// Up to where consumers need nothing; its chain says nothing.
   var released = FeedPosition(csn: 0, part: 0, chain: 0)
   /// The newest commit that has renamed a collection; 0 if none has.
@@ -60,7 +61,7 @@ struct FeedRecord: Hashable {
     bytes += base.position.chain.littleEndianBytes
     bytes += base.time.littleEndianBytes
     for word in [base.bytes, base.changes, base.commits] { bytes += word.littleEndianBytes }
-    bytes.append(hasExpired ? 1 : 0)
+    bytes.append(lacksBeginning ? 1 : 0)
     bytes += released.csn.littleEndianBytes
     bytes += released.part.littleEndianBytes
     bytes += renamed.littleEndianBytes
@@ -86,7 +87,7 @@ struct FeedRecord: Hashable {
       let keeping = ChangeFeed.Keeping(rawValue: keeping), let high = reader.number(UInt64.self),
       let low = reader.number(UInt64.self), let epoch = reader.number(UInt64.self), let base = reader.mark(),
       base.position.csn > 0,
-      let hasExpired = reader.number(UInt8.self), hasExpired <= 1, let released = reader.number(UInt64.self),
+      let lacksBeginning = reader.number(UInt8.self), lacksBeginning <= 1, let released = reader.number(UInt64.self),
       let releasedPart = reader.number(UInt32.self), let renamed = reader.number(UInt64.self),
       let (collections, asksClosure) = reader.collections(), reader.rest.isEmpty
     else { throw FeedEntryHead.damaged("The record of a feed makes no sense.") }
@@ -94,7 +95,7 @@ struct FeedRecord: Hashable {
     lineage = DatabaseID(high: high, low: low)
     self.epoch = epoch
     self.base = base
-    self.hasExpired = hasExpired == 1
+    self.lacksBeginning = lacksBeginning == 1
     self.released = FeedPosition(csn: released, part: releasedPart, chain: 0)
     self.renamed = renamed
     self.collections = collections

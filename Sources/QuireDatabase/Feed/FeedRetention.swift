@@ -110,7 +110,7 @@ struct FeedRetention {
     let end = FeedKeys.entry(last.position.csn, last.position.part) + [0]
     _ = try tx.deleteRange(from: FeedKeys.entries, to: end, in: feed.tree)
     state.record.base = last
-    state.record.hasExpired = true
+    state.record.lacksBeginning = true
     try tx.upsert(state.record.bytes, for: FeedKeys.record, in: feed.tree)
   }
 

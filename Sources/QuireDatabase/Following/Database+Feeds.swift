@@ -10,7 +10,8 @@ extension Database {
   ///
   /// - Parameters:
   ///   - feed: the feed, as it was named at the opening.
-  ///   - cursor: how far the consumer has come; nil where the feed began.
+  ///   - cursor: how far the consumer has come; nil if it has nothing: then the feed must tell of all, or throws
+  ///     `cursorExpired`. See ``FeedStatus/isComplete``.
   ///   - limit: how much at a time.
   ///   - mode: how the feed is followed.
   /// - Throws: `cursorForeign`, `cursorExpired`, `feedNotFound`, `nestedTransaction`, `closed`, `failStop`,
@@ -75,6 +76,9 @@ public struct FeedStatus: Hashable, Sendable {
     }
   }
 
+  /// Whether the feed tells of all since its collections had no row: nothing has expired, and it was there in time.
+  /// Otherwise nobody can follow it without a cursor: who has nothing gets the rows first, by `bootstrap`.
+  public let isComplete: Bool
   /// The cursor in front of all that is kept.
   public let oldest: FeedCursor
   /// The cursor behind all that is kept.

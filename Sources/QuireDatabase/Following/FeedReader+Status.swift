@@ -24,7 +24,8 @@ extension FeedReader {
     let next = try tree.seek(behind: mark.position) ? try tree.mark() : nil
     func age(_ mark: FeedMark?) -> Duration { .microseconds(mark.map { max(0, now &- $0.time) } ?? 0) }
     return FeedStatus(
-      oldest: record.cursor(record.base.position), newest: record.cursor(newest.position),
+      isComplete: !record.lacksBeginning, oldest: record.cursor(record.base.position),
+      newest: record.cursor(newest.position),
       kept: .init(newest, since: record.base, age: age(oldest)), behind: .init(newest, since: mark, age: age(next)))
   }
 

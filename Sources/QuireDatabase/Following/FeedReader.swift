@@ -60,15 +60,15 @@ struct FeedReader {
 
   // MARK: Cursors
 
-  /// Where to go on behind a cursor; without one, where the feed begins.
+  /// Where to go on behind a cursor; without one, where the feed begins, if nothing was before that.
   ///
   /// - Throws: `cursorForeign`, `cursorExpired`.
   func start(
     _ cursor: FeedCursor?, _ tree: inout FeedTree, _ record: FeedRecord
   ) throws -> FeedMark {
     guard let cursor else {
-      if record.hasExpired { throw expired("The beginning of", record) }
-      return record.base
+      guard record.lacksBeginning else { return record.base }
+      throw record.base.commits > 0 ? expired("The beginning of", record) : late(record)
     }
     guard cursor.lineage == record.lineage else {
       throw foreign("is of the database \(cursor.lineage), and this is \(record.lineage)")
@@ -105,6 +105,17 @@ struct FeedReader {
       """
       \(what) the feed “\(name)” has expired; the feed tells what follows \(oldest.csn), part \(oldest.part). Have the \
       consumer begin anew, with `bootstrap(of:)`, or let the feed keep more.
+      """, path: core.path, cause: ExpiredCursor(oldest: oldest))
+  }
+
+  /// The error for a consumer that has nothing, of a feed that has not been there from the beginning.
+  private func late(_ record: FeedRecord) -> DatabaseError {
+    let oldest = record.cursor(record.base.position)
+    return DatabaseError(
+      .cursorExpired,
+      """
+      The feed “\(name)” began, or began anew, at \(oldest.csn), when there were rows that it does not tell of. Have a \
+      consumer that has no cursor begin with them, by `bootstrap(of:)`.
       """, path: core.path, cause: ExpiredCursor(oldest: oldest))
   }
 

@@ -235,7 +235,7 @@ import Testing
     try db.close()
     db = try folder.open(options([feed]))
     #expect(errorCode { _ = try db.nextChanges(of: feed, after: cursor) } == .cursorForeign)
-    #expect(try db.nextChanges(of: feed, after: nil) == nil)
+    #expect(errorCode { _ = try db.nextChanges(of: feed, after: nil) } == .cursorExpired)
     try db.close()
   }
 }

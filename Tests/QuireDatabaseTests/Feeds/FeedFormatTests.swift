@@ -180,7 +180,7 @@ import Testing
   @Test func recordsComeBackAndDamagedOnesAreRefused() throws {
     let feed = ChangeFeed("x", over: .only(["b", "a"]), keeping: .bothValues)
     var record = FeedRecord(feed, DatabaseID(high: 1, low: 2), epoch: 3, csn: 4, time: 5)
-    record.hasExpired = true
+    record.lacksBeginning = true
     record.released = FeedPosition(csn: 9, part: 1, chain: 0)
     record.renamed = 8
     #expect(try FeedRecord(record.bytes) == record)

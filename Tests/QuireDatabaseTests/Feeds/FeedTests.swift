@@ -164,7 +164,7 @@ import Testing
     try db.close()
     db = try Database(at: path, options: options([feed]))
     #expect(errorCode { _ = try db.nextChanges(of: feed, after: late) } == .cursorForeign)
-    #expect(try db.nextChanges(of: feed, after: nil) == nil)
+    #expect(errorCode { _ = try db.nextChanges(of: feed, after: nil) } == .cursorExpired)
     try db.close()
     // Described in another way, it is another feed.
     db = try Database(at: path, options: options([feed]))
