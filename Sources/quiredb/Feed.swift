@@ -18,6 +18,10 @@ struct Feed: ParsableCommand {
       values, and "old object" where it keeps those as well that were there before. The last line is {"cursor": "…"}: \
       --from that cursor goes on behind it. With --limit whole entries are shown, so that it may be more.
 
+      Without --from the oldest change comes first that is there. Where the feed lacks what was before, as that has \
+      expired, or as it began when there were rows, a line of standard error says so. A cursor behind which changes \
+      have expired is refused: cursorExpired, exit code 1.
+
       --follow waits for more, and writes a line with a cursor behind each part that has come. The file is opened once \
       a second, read and closed again. If an app has it open, it is read at a checkpoint that the app makes and holds; \
       while an app has it that has no control socket nothing comes. An app that opens it in the very moment in which \
@@ -71,6 +75,11 @@ struct Feed: ParsableCommand {
   ) throws {
     let feeds = try chosen(try db.read { tx in try tx.storedFeeds() }, name, "feed", database.file) { $0.name }
     guard let feed = feeds.first else { return }
+    if cursor == nil, feed.isOfThisDatabase {
+      // Who follows is told what happens to a cursor from now on.
+      cursor = feed.status.oldest
+      if !feed.status.isComplete { complain(Self.lateBeginning(feed)) }
+    }
     var output = StandardOutput()
     var count = 0
     while left > 0, let batch = try db.nextChanges(of: feed, after: cursor, limit: .rows(min(left, 5000))) {
@@ -84,6 +93,15 @@ struct Feed: ParsableCommand {
       output.append(FeedLine.cursor(cursor ?? feed.status.oldest).json)
     }
     output.flush()
+  }
+
+  /// Says that changes are shown which are not the first.
+  private static func lateBeginning(_ feed: StoredFeed) -> String {
+    let oldest = feed.status.oldest
+    return """
+      the feed “\(feed.name)” tells nothing of what was up to \(oldest.csn), part \(oldest.part): that has expired, \
+      or was there before the feed began
+      """
   }
 
   // MARK: The list
