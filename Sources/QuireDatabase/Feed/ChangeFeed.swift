@@ -37,8 +37,9 @@ public struct ChangeFeed: Sendable {
     /// How many bytes of entries are kept.
     public var bytes: Int
     /// How old entries may become, looked at when something is committed; nil for any age. Entries of a clock that was
-    /// ahead by more than this, and was set right, go with those that were written after them. With `refuseWrites`
-    /// only those go that were released.
+    /// ahead by more than this, and was set right, go with those that were written after them. What a clock has written
+    /// that was behind is as old as it says, and goes with all before it. With `refuseWrites` only those go that were
+    /// released.
     public var age: Duration?
     /// What happens where there is no room.
     public var whenFull: WhenFull

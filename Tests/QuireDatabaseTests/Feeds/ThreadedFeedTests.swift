@@ -80,4 +80,91 @@ import Testing
     #expect(counts.withLock { $0.count { $0 > 0 } } == 2)
     try db.close()
   }
+
+  // MARK: Several feeds
+
+  /// Follows a feed as an app would: releases what it has if so wanted, and begins anew where it is refused.
+  private static func follow(
+    _ db: Database, _ feed: ChangeFeed, _ mode: FeedMode, releases: Bool, _ isDone: Shared<Bool>
+  ) throws -> FeedRows {
+    var consumer = FeedConsumer(feed, mode)
+    while true {
+      let isLast = isDone.withLock { $0 }
+      do {
+        if let batch = try consumer.pull(db, rows: 50) {
+          if releases { try db.release(feed, upTo: batch.cursor) }
+        } else if isLast {
+          return consumer.rows
+        }
+      } catch let error as DatabaseError where error.code == .cursorExpired {
+        try consumer.bootstrap(db, rows: 40)
+      }
+    }
+  }
+
+  @Test("Several consumers of feeds that forget, refuse or keep all have the rows in the end, whoever writes and waits")
+  func consumersOfAllKindsAgree() throws {
+    let folder = try TestFolder()
+    let strict = ChangeFeed(
+      "strict", over: .except(["free"]), keeping: .newValues,
+      retention: .init(bytes: 64 << 10, whenFull: .refuseWrites, releasedBytes: 0, releasedCommits: 0))
+    let small = ChangeFeed("small", keeping: .bothValues, retention: .init(bytes: 64 << 10))
+    let keys = ChangeFeed("keys")
+    let db = try folder.open(Database.Options(durability: .relaxed, feeds: [strict, small, keys]))
+    let (isDone, errors, refusals) = (Shared(false), Shared<[String]>([]), Shared(0))
+    let results = Shared<[(isStrict: Bool, rows: FeedRows)]>([])
+    let (writers, readers) = (DispatchGroup(), DispatchGroup())
+    func start(_ group: DispatchGroup, _ body: @escaping @Sendable () throws -> Void) {
+      group.enter()
+      Thread.detachNewThread {
+        do { try body() } catch { errors.withLock { $0.append("\(error)") } }
+        group.leave()
+      }
+    }
+    for seed in 0..<3 as Range<UInt64> {
+      start(writers) {
+        var random = SeededRandom(seed: seed)
+        var left = TestSize.trials(3_000, divisor: 10)
+        while left > 0 {
+          let (name, key) = (random.pick(["a", "b", "free"]), "\(random.below(60))")
+          let text = (0..<20).map { _ in "\(random.next())" }.joined()
+          let kind = random.below(60)
+          do {
+            try db.write { tx throws in
+              if kind == 0 { _ = try tx[.texts(name)].removeAll() }
+              if kind < 10 { try tx[.texts(name)].remove(key) } else { try tx[.texts(name)].set(text, for: key) }
+            }
+            left -= 1
+          } catch let error as DatabaseError where error.code == .feedFull {
+            refusals.withLock { $0 += 1 }
+            Thread.sleep(forTimeInterval: 0.001)
+          }
+        }
+      }
+    }
+    // Who releases begins when the feed was full once; the others are behind that, or begin anew.
+    let consumers: [(feed: ChangeFeed, mode: FeedMode, releases: Bool)] = [
+      (strict, .log, true), (strict, .state, false), (small, .log, false), (small, .state, false),
+      (keys, .state, false), (keys, .state, true),
+    ]
+    for consumer in consumers {
+      start(readers) {
+        while consumer.releases, refusals.withLock({ $0 }) == 0, !isDone.withLock({ $0 }) {
+          Thread.sleep(forTimeInterval: 0.001)
+        }
+        let rows = try Self.follow(db, consumer.feed, consumer.mode, releases: consumer.releases, isDone)
+        results.withLock { $0.append((consumer.feed.name == "strict", rows)) }
+      }
+    }
+    writers.wait()
+    isDone.withLock { $0 = true }
+    readers.wait()
+    #expect(errors.withLock { $0 } == [])
+    #expect(refusals.withLock { $0 } > 0)
+    let (all, some) = (try FeedRows(db), try FeedRows(db, without: ["free"]))
+    #expect(results.withLock { $0 }.count == consumers.count)
+    for result in results.withLock({ $0 }) { #expect(result.rows == (result.isStrict ? some : all)) }
+    try db.verify()
+    try db.close()
+  }
 }
