@@ -157,9 +157,10 @@ struct Export: ParsableCommand {
       and the last line is {"rows": …}, their number, without which `import` takes an export for cut off: it makes \
       the same rows of all lines, to the byte. What JSON lacks is a record of one field: {"$data": \
       "…"} in Base64, {"$int": "…"}, {"$float": …}, {"$double": "nan"}, {"$uuid": "…"}, {"$date": seconds since \
-      2001}, {"$record": …}; values of custom coders are {"$data": …}. "coder" and "version" tell how a row is \
-      stored where that is not the binary form without upgrades, "bytes" as which bytes where the value alone \
-      would make others, "encrypted with key" what nobody without the key can read.
+      2001}, {"$record": …}, which has a list of names and values in turn where a name is there twice; values of \
+      custom coders are {"$data": …}. "coder" and "version" tell how a row is stored where that is not the binary \
+      form without upgrades, "bytes" as which bytes where the value alone would make others, "encrypted with key" \
+      what nobody without the key can read.
       """)
 
   @OptionGroup var database: LiveArgument

@@ -281,6 +281,7 @@ enum JSONMark {
   static func value(_ field: RowValue.Field) -> RowValue? {
     switch (field.name, field.value) {
     case (record, .record): field.value
+    case (record, .list(let parts)): recordInTurn(parts)
     case ("$int", .text(let text)): integer(text)
     case ("$double", .text(let text)): double(text).map { .double($0) }
     case ("$float", .text(let text)): float(text).map { .float($0) }
@@ -291,6 +292,31 @@ enum JSONMark {
     case ("$date", let value): seconds(value).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
     default: nil
     }
+  }
+
+  /// The record whose names and values stand in turn, as one that has a name twice is written.
+  private static func recordInTurn(_ parts: [RowValue]) -> RowValue? {
+    guard parts.count % 2 == 0 else { return nil }
+    var fields: [RowValue.Field] = []
+    fields.reserveCapacity(parts.count / 2)
+    for index in stride(from: 0, to: parts.count, by: 2) {
+      guard let name = parts[index].text else { return nil }
+      fields.append(RowValue.Field(name, parts[index + 1]))
+    }
+    return .record(fields)
+  }
+
+  /// Whether two fields have one name, to the byte. O(fields).
+  static func hasRepeatedName(_ fields: [RowValue.Field]) -> Bool {
+    // Most records are so small that comparing is faster than hashing.
+    if fields.count <= 8 {
+      return fields.indices.contains { index in
+        fields[..<index].contains { $0.name.hasSameBytes(as: fields[index].name) }
+      }
+    }
+    var names: Set<ByteString> = []
+    names.reserveCapacity(fields.count)
+    return !fields.allSatisfy { names.insert(ByteString($0.name)).inserted }
   }
 
   private static func integer(_ text: String) -> RowValue? {

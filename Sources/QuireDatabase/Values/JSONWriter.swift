@@ -12,6 +12,7 @@
 //         {"$uuid": "9A4F4E5B-…"}                 a UUID
 //         {"$date": 804153600.5}                  a date, in seconds since 2001, as a `$double` has them
 //         {"$record": {"$data": 1}}               a record whose first field has a name that begins with "$"
+//         {"$record": ["a", 1, "a", 2]}           a record that has a name twice: names and values in turn
 //
 // Without marks it is JSON as a collection's JSON coder has it: integers of any size and numbers of single precision
 // are numbers, dates the seconds since 2001, bytes and UUIDs texts, and what JSON has no number for is "NaN" or
@@ -90,6 +91,7 @@ package struct JSONWriter: ~Copyable {
   private mutating func append(record fields: [RowValue.Field]) {
     guard enter() else { return }
     defer { depth -= 1 }
+    if hasMarks, JSONMark.hasRepeatedName(fields) { return append(inTurn: fields) }
     let looksLikeMark = hasMarks && fields.first?.name.utf8.first == UInt8(ascii: "$")
     if looksLikeMark { append(raw: #"{"$record":"#) }
     append(raw: "{")
@@ -103,6 +105,20 @@ package struct JSONWriter: ~Copyable {
     }
     append(raw: "}")
     if looksLikeMark { append(raw: "}") }
+  }
+
+  /// Appends a record that has a name twice, of which a reader of JSON may keep one.
+  private mutating func append(inTurn fields: [RowValue.Field]) {
+    append(raw: #"{"$record":["#)
+    var isFirst = true
+    for field in fields {
+      if !isFirst { append(raw: ",") }
+      isFirst = false
+      append(text: field.name)
+      append(raw: ",")
+      append(field.value)
+    }
+    append(raw: "]}")
   }
 
   // MARK: Scalars

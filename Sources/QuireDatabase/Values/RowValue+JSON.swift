@@ -25,8 +25,8 @@ extension RowValue {
     self = try unsafe bytes.withUnsafeBytes { unsafe Self.read($0) }.get()
   }
 
-  /// The value of one line of an export: as ``init(json:)``, but a record that has a name twice is an error, as one of
-  /// the two values would be lost in silence.
+  /// The value of one line of an export: as ``init(json:)``, but a record that has a name twice is an error, unless
+  /// it is written in turn, as an export has it: of what another program writes so one value is lost in silence.
   init(line bytes: [UInt8]) throws(JSONError) {
     self = try unsafe bytes.withUnsafeBytes { unsafe Self.read($0, refusesRepeatedNames: true) }.get()
   }
@@ -42,8 +42,9 @@ extension RowValue {
   ///
   /// What JSON lacks is a record of one field that begins with `$`: `{"$int": "…"}` for integers beyond 2⁵³,
   /// `{"$double": "nan"}`, `{"$float": 0.1}`, `{"$data": "…"}` in Base64, `{"$uuid": "…"}`, `{"$date": …}` in seconds
-  /// since 2001, and `{"$record": {…}}` for a record whose first name begins with `$`. Calls itself for each value
-  /// inside; an app that makes values deeper than the 512 of rows needs a stack for that.
+  /// since 2001, `{"$record": {…}}` for a record whose first name begins with `$`, and `{"$record": ["a", 1, "a", 2]}`
+  /// for one that has a name twice. Calls itself for each value inside; an app that makes values deeper than the 512 of
+  /// rows needs a stack for that.
   ///
   /// - Complexity: O(size).
   public var json: String {

@@ -80,6 +80,32 @@ import Testing
     }
   }
 
+  /// JSON of other programs may have a name twice. A line that has it so is refused; one that was exported is not.
+  @Test func rowsWithANameTwiceComeBack() throws {
+    let documents = RowCollection<RowValue, RowValue>("documents", coder: .json, metadataCoder: .json)
+    var deep: RowValue = .list([])
+    for _ in 0..<510 { deep = ["a": 1, "a": deep] }
+    let many = RowValue.record((0..<20).map { RowValue.Field("\($0 % 19)", .integer(Int128($0))) })
+    let values: [RowValue] = [
+      ["a": 1, "a": 2], ["b": [["$data": 1, "c": nil, "$data": 2]]], ["$record": 1, "$record": ["x": 1]], deep, many,
+      ["é": 1, "e\u{301}": 2],
+    ]
+    let source = try Database.inMemory()
+    try source.write { tx throws in
+      for (number, value) in values.enumerated() { try tx[documents].set(value, metadata: value, for: "\(number)") }
+    }
+    let lines = try export(source)
+    #expect(lines[1].contains(#""object":{"$record":["a",1,"a",2]},"metadata":{"$record":["a",1,"a",2]}"#))
+    #expect(!lines.contains { $0.contains(#""bytes""#) })
+    let copy = try Database.inMemory()
+    #expect(try load(bytes(lines), into: copy).outcome == .isComplete)
+    #expect(try export(copy) == lines && Image(copy) == Image(source))
+    for part in [#"["a"]"#, #"[1,"a"]"#, #"["a",1,"b"]"#] {
+      let line = #"{"collection":"c","key":"k","object":{"$record":\#(part)}}"#
+      #expect(try load(Array(line.utf8), into: copy).outcome != .isComplete, "\(line)")
+    }
+  }
+
   /// Most rows need no bytes of their own: the values lead back to them.
   @Test func bytesAreTheException() throws {
     let db = try Database.inMemory()
