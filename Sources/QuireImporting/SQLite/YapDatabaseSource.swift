@@ -5,14 +5,15 @@ import QuireDatabase
 /// The rows of a file of YapDatabase's, with the bytes that its serializers have made.
 ///
 /// Behind them come the edges that were added by hand, in a collection `quire.import.edges.NAME` for each relationship,
-/// in the form of an `Edge` of QuireRelationships. Views, indexes and the other extensions are left out.
+/// in the form of an `Edge` of QuireRelationships. Views, indexes and the other extensions are left out, and so are
+/// tables of the app's own.
 package final class YapDatabaseSource: RowSource {
   private let database: SQLiteDatabase
   private var tables: [String] = []
   private let rows: SQLiteStatement
   private var edges: (name: String, statement: SQLiteStatement)?
   private var hasRows = true
-  /// The extensions and the edges that stay behind.
+  /// The extensions, the edges and the app's tables that stay behind.
   package private(set) var leftOut: [LeftOut] = []
   /// How many archives and property lists became records; bytes stay as they are without that.
   package private(set) var coercions: [String: Int] = [:]
@@ -32,7 +33,7 @@ package final class YapDatabaseSource: RowSource {
     while try list.step("table list") {
       guard let name = list.text(0) else { throw ImportError("\(path) has a table whose name is no UTF-8.") }
       if name == "database2" { isThere = true }
-      if name.hasPrefix("relationship_") { tables.append(name) }
+      if name.hasPrefix(YapDatabaseTables.edgesPrefix) { tables.append(name) }
     }
     guard isThere else {
       throw ImportError(
@@ -40,18 +41,30 @@ package final class YapDatabaseSource: RowSource {
       )
     }
     rows = try database.statement("SELECT collection, key, data, metadata FROM main.database2 ORDER BY rowid")
+    let extensions = try Self.extensions(database, &leftOut)
+    leftOut += try YapDatabaseTables(extensions: extensions).foreign(in: database, at: path)
+  }
+
+  /// The names of the extensions that the file names, which are told as left out.
+  private static func extensions(
+    _ database: SQLiteDatabase, _ leftOut: inout [LeftOut]
+  ) throws(ImportError) -> Set<ByteString> {
     let values = try database.statement("SELECT type FROM sqlite_schema WHERE name = 'yap2'")
-    guard try values.step("yap2") else { return }
+    guard try values.step("yap2") else { return [] }
     guard values.text(0) == "table" else {
-      throw ImportError("“yap2” of \(path) is no table, as YapDatabase's files have one: the file is of another kind.")
+      throw ImportError(
+        "“yap2” of \(database.path) is no table, as YapDatabase's files have one: the file is of another kind.")
     }
     let extensions = try database.statement(
       "SELECT extension, CAST(data AS TEXT) FROM main.yap2 WHERE key = 'class' ORDER BY extension")
+    var names: Set<ByteString> = []
     while try extensions.step("yap2") {
       guard let name = extensions.text(0), let type = extensions.text(1) else { continue }
+      names.insert(ByteString(name))
       let what = type.contains("Relationship") ? "edges that objects derive are" : "it is"
       leftOut.append(LeftOut(name: "\(type) “\(name)”", reason: "\(what) made anew where the app registers it"))
     }
+    return names
   }
 
   package func next() throws -> SourceItem? {
@@ -137,7 +150,7 @@ package final class YapDatabaseSource: RowSource {
       "name": .text(name), "source": source, "destination": destination, "rules": .integer(Int128(rules)),
       "isDerived": false,
     ]
-    let collection = "quire.import.edges.\(table.dropFirst("relationship_".count))"
+    let collection = "quire.import.edges.\(table.dropFirst(YapDatabaseTables.edgesPrefix.count))"
     let row = SourceRow(collection: collection, key: place, content: .record(value), byteCount: 100)
     return .row(row, table: table, place: place)
   }
