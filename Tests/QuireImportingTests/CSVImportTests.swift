@@ -93,6 +93,34 @@ import Testing
     #expect(bad == expected)
   }
 
+  /// A field takes more memory than a separator: what is not kept is counted all the same.
+  @Test func fieldsAreKeptUpToTheirBoundAndCountedBehindIt() throws {
+    let commas = String(repeating: ",", count: 100_000)
+    let error = try #require(throws: ImportError.self) { _ = try source("a" + commas + "\n") }
+    #expect(error.description.contains("It has 100001 fields, of which the first line may name 65536."))
+    let names = (0..<65_536).map { "c\($0)" }.joined(separator: ",")
+    #expect(try Importer(into: target).run(try source("\(names)\n1\(commas.prefix(65_535))\n")).rowCount == 1)
+    let result = try imported("a,b\n1,2\n\"x\(commas)\",3\n\(commas)\"\"\n,,\"cut\n4,5")
+    #expect(result.rows.count == 2)
+    #expect(
+      result.bad == [
+        "on line 4: It has 100001 fields, and the first line names 2.",
+        "on line 5: Its last quote is not closed: the text is cut off, or a quote is missing.",
+      ])
+    var text = Array("1,2,3,4\n5,6\n".utf8)
+    var reader = CSVReader(separator: UInt8(ascii: ","), limit: 100) { _ in
+      defer { text = [] }
+      return text
+    }
+    reader.fieldLimit = 3
+    guard case .bad(let reason)? = try reader.next() else {
+      Issue.record("four fields are three")
+      return
+    }
+    #expect(reason.hasPrefix("It has 4 fields"))
+    #expect(try reader.next() == .fields([.init(bytes: [0x35]), .init(bytes: [0x36])]) && reader.next() == nil)
+  }
+
   @Test func firstLinesThatNameNoFieldsAreRefused() throws {
     func told(_ text: String, _ form: CSVSource.Form = .init(), encoded: Data? = nil) throws -> String {
       try #require(throws: ImportError.self) { _ = try source(text, form, encoded: encoded) }.description

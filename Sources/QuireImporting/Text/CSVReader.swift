@@ -34,6 +34,14 @@ struct CSVReader {
   private(set) var recordLine = 1
   /// Whether a line without anything on it is no record.
   var passesOverEmptyLines = true
+  /// The most fields of a record. Of one that has more they are counted, and not kept: a field takes more memory than a
+  /// separator.
+  var fieldLimit = CSVReader.mostNames
+  /// What a message says of it behind the number of fields.
+  var fieldLimitReason = "of which the first line may name \(CSVReader.mostNames)"
+
+  /// The most names of a first line.
+  static let mostNames = 1 << 16
 
   private static let chunkByteCount = 1 << 18
   private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
@@ -61,10 +69,15 @@ struct CSVReader {
     var place = Place.fieldStart
     // What is wrong first. The rest is read all the same, to where the record ends, and not kept.
     var reason: String?
-    var byteCount = 0
+    var (byteCount, fieldCount) = (0, 1)
     recordLine = line
-    func told() -> Record { reason.map { .bad($0) } ?? .fields(fields + [field]) }
-    func keep(_ byte: UInt8) { if reason == nil { field.bytes.append(byte) } }
+    var isKept: Bool { reason == nil && fieldCount <= fieldLimit }
+    func told() -> Record {
+      if let reason { return .bad(reason) }
+      if !isKept { return .bad("It has \(fieldCount) fields, \(fieldLimitReason).") }
+      return .fields(fields + [field])
+    }
+    func keep(_ byte: UInt8) { if isKept { field.bytes.append(byte) } }
     while let byte = try nextByte() {
       byteCount += 1
       if byteCount > limit, reason == nil {
@@ -81,7 +94,8 @@ struct CSVReader {
         keep(byte)
         place = .quoted
       case (_, separator):
-        if reason == nil { fields.append(field) }
+        fieldCount += 1
+        if isKept { fields.append(field) } else { fields = [] }
         (field, place) = (Field(), .fieldStart)
       case (_, UInt8(ascii: "\n")):
         line += 1

@@ -46,6 +46,7 @@ package final class CSVSource: RowSource {
     let names = try Self.names(try reader.next(endsAtLimit: true), file.name)
     // Of one column a line without anything on it is a row whose field is none.
     reader.passesOverEmptyLines = names.count > 1
+    (reader.fieldLimit, reader.fieldLimitReason) = (names.count, "and the first line names \(names.count)")
     var places: [ByteString: Int] = [:]
     for (index, name) in names.enumerated() { places[ByteString(name)] = index }
     func place(_ name: String) throws(ImportError) -> Int {
