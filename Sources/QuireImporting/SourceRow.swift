@@ -107,3 +107,10 @@ package struct LeftOut: Hashable, Sendable {
   /// Why it stays behind.
   package let reason: String
 }
+
+extension LeftOut {
+  /// A column that is computed whenever it is read.
+  init(computed column: String, of table: String) {
+    self.init(name: "\(table).\(column)", reason: "it is computed from other columns")
+  }
+}

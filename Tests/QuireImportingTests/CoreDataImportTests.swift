@@ -207,6 +207,20 @@ import Testing
     try db.close()
   }
 
+  @Test func columnsThatAreComputedAreTold() throws {
+    let sample = try store([
+      "ALTER TABLE ZTRIP ADD COLUMN ZHOURS INTEGER GENERATED ALWAYS AS (ZDAYS * 24) VIRTUAL",
+      "ALTER TABLE Z_3TRIPS ADD COLUMN ZSUM AS (Z_3TAGS + Z_4TRIPS)",
+      // No pairs: the table is told as a whole.
+      "CREATE TABLE Z_9OTHERS (Z_3TAGS INTEGER, ZSUM AS (Z_3TAGS + 1))",
+    ])
+    let report = try imported(sample)
+    #expect(report.stopped == nil && report.rowCount == 10)
+    let left = report.leftOut.filter { $0.name.contains("Z_9") || $0.name.contains(".") }
+    #expect(left.map(\.name).sorted() == ["ZTRIP.ZHOURS", "Z_3TRIPS.ZSUM", "Z_9OTHERS"])
+    #expect(left.contains(where: { $0.name == "ZTRIP.ZHOURS" && $0.reason == "it is computed from other columns" }))
+  }
+
   @Test func namesThatWouldBeOneStayTwo() throws {
     let report = try imported(
       try store([

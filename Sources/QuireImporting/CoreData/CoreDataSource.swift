@@ -109,7 +109,7 @@ private struct CoreDataLayout {
       }
       return nil
     }
-    let all = try columns.database.columns(of: table.name).filter { !$0.isComputed }
+    let all = try storedColumns(of: table.name)
     func place(_ name: String) throws(ImportError) -> Int {
       if let place = all.firstIndex(where: { $0.name == name }) { return place }
       throw ImportError("The table “\(table.name)” has no column “\(name)”, as Core Data's have: it is another's.")
@@ -131,13 +131,25 @@ private struct CoreDataLayout {
       })
   }
 
+  /// The columns of a table but those that are computed, which are told.
+  private mutating func storedColumns(of table: String) throws(ImportError) -> [SQLiteDatabase.Column] {
+    let all = try columns.database.columns(of: table)
+    for column in all where column.isComputed { leftOut.append(LeftOut(computed: column.name, of: table)) }
+    return all.filter { !$0.isComputed }
+  }
+
   /// The pairs of a table such as `Z_2TAGS`; nil for other tables.
   private mutating func pairs(_ table: SQLiteDatabase.Table) throws(ImportError) -> TableReader? {
     let rest = table.name.dropFirst(2)
     guard table.type == "table", table.name.hasPrefix("Z_"), rest.first?.isASCIIDigit == true else { return nil }
-    let all = try columns.database.columns(of: table.name).filter { !$0.isComputed }
+    let before = leftOut
+    let all = try storedColumns(of: table.name)
     let keys = all.indices.filter { CoreDataColumns.order(all[$0].name) == nil }
-    guard keys.count == 2 else { return nil }
+    guard keys.count == 2 else {
+      // The table is told as a whole.
+      leftOut = before
+      return nil
+    }
     let relationship = String(rest).withoutNumber
     let owner = Int64(rest.prefix { $0.isASCIIDigit }).flatMap { entities.names[$0] }
     let name = owner.map { "\($0).\(relationship)" } ?? table.name

@@ -63,7 +63,7 @@ package final class TableSource: RowSource {
   ) throws(ImportError) -> TableReader {
     let all = try database.columns(of: table.name)
     for column in all where column.isComputed {
-      leftOut.append(LeftOut(name: "\(table.name).\(column.name)", reason: "it is computed from other columns"))
+      leftOut.append(LeftOut(computed: column.name, of: table.name))
     }
     let columns = all.filter { !$0.isComputed }
     var plan = TablePlan(name: table.name, collection: table.name, columns: [], keyColumns: [])
