@@ -108,6 +108,10 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     }
   }
 
+  /// What helps where a file is damaged.
+  package static let restoring =
+    "Restore the database from a backup, or take what is sound into a new file by `quiredb salvage`."
+
   private let storage: Storage
 
   /// Makes an error; `message` ends with the remedy.

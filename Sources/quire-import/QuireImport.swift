@@ -17,6 +17,15 @@ struct QuireImport: ParsableCommand {
       """,
     version: "unreleased",
     subcommands: [SQLite.self, CoreData.self, YapDatabase.self, NDJSON.self, CSV.self, MDB.self])
+
+  /// Runs the subcommand that the command line names.
+  static func main() {
+    if let malformed = ProgramArguments.malformed() {
+      complain("“\(malformed)” is no UTF-8, and would name another file. Rename the file, or use a link.")
+      exit(withError: ExitCode.validationFailure)
+    }
+    main(nil)
+  }
 }
 
 /// `quire-import sqlite`: the tables of SQLite and GRDB.

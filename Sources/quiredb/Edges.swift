@@ -80,6 +80,7 @@ struct Edges: ParsableCommand {
   private func showEdges(
     of one: StoredRelationship, _ source: RowKey?, _ destination: EdgeDestination?, _ output: inout StandardOutput
   ) throws {
+    if let edge { _ = try chosen(try one.names(), edge, "edge", "“\(shown(one.status.name))”") { $0.name } }
     var left = limit
     guard left > 0 else { return }
     try one.forEachEdge(named: edge, from: source, to: destination) { edge in

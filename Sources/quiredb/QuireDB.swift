@@ -23,6 +23,10 @@ struct QuireDB: ParsableCommand {
   /// Runs the subcommand that the command line names.
   static func main() {
     StandardStreams.occupy()
+    if let malformed = ProgramArguments.malformed() {
+      complain("“\(shown(malformed))” is no UTF-8, and would name another file. Rename the file, or use a link.")
+      exit(withError: ExitCode.validationFailure)
+    }
     main(nil)
   }
 }

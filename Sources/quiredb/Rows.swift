@@ -168,10 +168,19 @@ struct Export: ParsableCommand {
   @Flag(help: "No lines but those of rows: an import gives fields numbers of its own then.") var rowsOnly = false
   @Flag(help: "Shows on standard error how far the work has come.") var progress = false
 
+  func validate() throws {
+    var names: Set<[UInt8]> = []
+    for name in collections where !names.insert(Array(name.utf8)).inserted {
+      throw ValidationError("“\(shown(name))” is named twice, and an import refuses rows that are there twice.")
+    }
+  }
+
   func run() throws {
     try reading(database) { tx, confirm in
       // All are there before the first line is written.
-      let all = try (collections.isEmpty ? tx.collections : collections).map { ($0, try values(in: $0, tx)) }
+      let all =
+        collections.isEmpty
+        ? tx.collections.map { ($0, tx.values(in: $0)) } : try collections.map { ($0, try values(in: $0, tx)) }
       let reporter = ProgressReporter(isShown: progress)
       var count = 0
       var output = StandardOutput()

@@ -14,6 +14,8 @@ struct Salvage: ParsableCommand {
       The damaged files are not changed. What is at the new path is complete or not there. Views, indexes and derived \
       edges are built anew when the app registers them; edges made by hand are kept, and change feeds begin anew.
 
+      What a log has behind its first damage is lost, as nothing tells what it would be applied to.
+
       Where the newest version of a page is lost, rows of an older one are taken, and told as such; --no-stale leaves \
       them out. --unverified believes what no checksum proves: for files of which not even the identity is left.
 
@@ -32,6 +34,10 @@ struct Salvage: ParsableCommand {
 
   /// How many findings are shown; a report has all of them.
   private static let shownCount = 100
+
+  func validate() throws {
+    if copy.isEmpty { throw ValidationError("The new file needs a name.") }
+  }
 
   func run() throws {
     let list = try report.map { path in try naming(path) { () throws(SystemError) in try NewLineFile(at: path) } }

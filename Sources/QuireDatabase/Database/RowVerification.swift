@@ -138,7 +138,7 @@ extension DatabaseError {
     _ number: Int, _ what: String, path: String, _ collection: String?, key: String? = nil
   ) -> DatabaseError {
     DatabaseError(
-      .damagedRow, "Rule \(number) of the rows is broken: \(what). Restore the database from a backup.", path: path,
+      .damagedRow, "Rule \(number) of the rows is broken: \(what). \(StorageError.restoring)", path: path,
       collection: collection, key: key)
   }
 }

@@ -6,6 +6,6 @@ extension StorageError {
   /// The error for keys, or counts of pages, that contradict each other.
   static func keysOutOfOrder() -> StorageError {
     StorageError(
-      .damagedPage, "The keys of a tree are out of order, or its counts are wrong. Restore the database from a backup.")
+      .damagedPage, "The keys of a tree are out of order, or its counts are wrong. \(StorageError.restoring)")
   }
 }

@@ -116,7 +116,7 @@ package final class CheckpointVerifier {
 
   private func contradiction(_ what: String) -> StorageError {
     StorageError(
-      .damagedPage, "The catalog is damaged: \(what). Restore the database from a backup.", path: store.file.path)
+      .damagedPage, "The catalog is damaged: \(what). \(StorageError.restoring)", path: store.file.path)
   }
 
   // MARK: Free map

@@ -66,7 +66,7 @@ package final class FreeMapFile {
       .damagedPage,
       """
       The file says it is \(pageCount) pages long, of which the disk holds \(status.allocatedByteCount) bytes: it is \
-      no database of this length. Restore it from a backup.
+      no database of this length. \(StorageError.restoring)
       """, path: store.file.path)
   }
 

@@ -231,7 +231,7 @@ package final class Inspector {
         while operations.next() != nil {}
         if operations.isDamaged {
           throw StorageError(
-            .damagedLog, "A log record breaks the format. Restore the database from a backup.",
+            .damagedLog, "A log record breaks the format. \(StorageError.restoring)",
             path: files[record.segment].path, lsn: record.header.lsn, offset: record.offset)
         }
       }

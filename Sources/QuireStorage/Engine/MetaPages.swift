@@ -109,7 +109,7 @@ package final class MetaPages: @unchecked Sendable {
 
   private static func damaged(_ file: any File, _ why: String) -> StorageError {
     StorageError(
-      .damagedMetaPage, "The meta pages are damaged: \(why). Restore the database from a backup.", path: file.path)
+      .damagedMetaPage, "The meta pages are damaged: \(why). \(StorageError.restoring)", path: file.path)
   }
 
   private static func checked(
@@ -118,7 +118,7 @@ package final class MetaPages: @unchecked Sendable {
     let needed = Int(page.pageCount) * page.pageSize
     guard byteCount >= needed else {
       throw StorageError(
-        .truncatedFile, "The file has \(byteCount) of \(needed) bytes. Restore the database from a backup.",
+        .truncatedFile, "The file has \(byteCount) of \(needed) bytes. \(StorageError.restoring)",
         path: file.path, offset: byteCount)
     }
     return MetaPages(file: file, current: page, slot: slot, predecessor: predecessor)

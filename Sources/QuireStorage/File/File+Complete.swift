@@ -15,7 +15,7 @@ extension File {
     guard count == buffer.count else {
       throw StorageError(
         .truncatedFile,
-        "The file ends at byte \(offset + count), \(buffer.count - count) bytes early. Restore it from a backup.",
+        "The file ends at byte \(offset + count), \(buffer.count - count) bytes early. \(StorageError.restoring)",
         path: path, offset: offset)
     }
   }
@@ -78,14 +78,14 @@ extension StorageError {
   package init(opening error: SystemError, path: String) {
     let (code, text): (Code, String) =
       switch error.code {
-      case ENOENT: (.notFound, "There is no database here. Check the path, or let it be created.")
+      case ENOENT: (.notFound, "There is no database here. Check the path.")
       case EISDIR, ENXIO: (.notADatabase, "This is not a regular file. Check the path.")
       case ENOTDIR: (.notADatabase, "A part of this path is not a folder. Check the path.")
       case ENAMETOOLONG: (.invalidOption, Self.tooLong(path))
       case EROFS:
         (.readOnly, "The file stands where nothing can be written. Open it with isReadOnly, or move it.")
       case EACCES, EPERM:
-        (.inputOutput, "This process may not open the file. Change its rights, or open it with isReadOnly.")
+        (.inputOutput, "This process may not open the file. Change its rights; to read it, isReadOnly is enough.")
       case EMFILE, ENFILE:
         (.inputOutput, "There are too many open files. Close some, or raise the limit, and try again.")
       default: (.inputOutput, "The file cannot be opened. Check the path and the permissions.")

@@ -311,7 +311,7 @@ package final class LogReader {
     if let defect = scan.defect {
       let record = scan.records[defect.record]
       throw StorageError(
-        .damagedLog, "A log record \(defect.text). Restore the database from a backup.",
+        .damagedLog, "A log record \(defect.text). \(StorageError.restoring)",
         path: files[record.segment].path, lsn: record.header.lsn, offset: record.offset)
     }
     guard scan.durableCheckpoint <= meta.checkpointNumber else {
@@ -319,7 +319,7 @@ package final class LogReader {
         .damagedMetaPage,
         """
         The log marks checkpoint \(scan.durableCheckpoint) as durable, but the newest meta page that verifies is that \
-        of checkpoint \(meta.checkpointNumber). Restore the database from a backup.
+        of checkpoint \(meta.checkpointNumber). \(StorageError.restoring)
         """, path: path, lsn: scan.endLSN)
     }
     guard scan.durableLSN <= scan.endLSN else {
@@ -328,7 +328,7 @@ package final class LogReader {
         .damagedLog,
         """
         The record at \(scan.endLSN) does not verify, but a later one marks the log as durable up to \
-        \(scan.durableLSN). This is damage and not the torn end of a crash. Restore the database from a backup.
+        \(scan.durableLSN). This is damage and not the torn end of a crash. \(StorageError.restoring)
         """, path: files[segment].path, lsn: scan.endLSN,
         offset: Int(scan.endLSN.rawValue - meta.segments[segment].firstLSN.rawValue))
     }

@@ -187,7 +187,7 @@ struct ExtentChunks {
       .damagedPage,
       """
       A value of \(extent.valueByteCount) bytes in an extent from \(extent.first) on is damaged: \(what) not match the \
-      checksum. Restore the database from a backup.
+      checksum. \(StorageError.restoring)
       """, path: store.file.path, page: number, offset: Int(extent.first.rawValue) * store.pageSize + offset)
   }
 }

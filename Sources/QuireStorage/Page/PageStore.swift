@@ -142,7 +142,7 @@ package final class PageStore: @unchecked Sendable {
       number = reference.pageNumber
     }
     return StorageError(
-      .damagedPage, "A page is damaged: \(defect). Restore the database from a backup.", path: file.path, page: number,
+      .damagedPage, "A page is damaged: \(defect). \(StorageError.restoring)", path: file.path, page: number,
       offset: Int(number.rawValue) * pageSize)
   }
 

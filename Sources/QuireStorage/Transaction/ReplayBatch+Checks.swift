@@ -3,7 +3,7 @@
 
 extension ReplayBatch {
   func unreplayable(_ what: String) -> StorageError {
-    StorageError(.damagedLog, "A log record \(what). Restore the database from a backup.")
+    StorageError(.damagedLog, "A log record \(what). \(StorageError.restoring)")
   }
 
   /// Where the tree is in the context's trees.

@@ -230,6 +230,6 @@ package final class TreeVerifier {
 
   private func inTree(_ root: TreeRoot, _ defect: String) -> StorageError {
     StorageError(
-      .damagedPage, "\(root.id) is damaged: \(defect). Restore the database from a backup.", path: store.file.path)
+      .damagedPage, "\(root.id) is damaged: \(defect). \(StorageError.restoring)", path: store.file.path)
   }
 }

@@ -79,7 +79,7 @@ package final class WalkPages {
   private func buffer(_ level: Int) throws(StorageError) -> UnsafeMutableRawPointer {
     guard (0..<Limits.treeLevels).contains(level) else {
       throw StorageError(
-        .damagedPage, "A tree has a page of level \(level). Restore the database from a backup.", path: store.file.path)
+        .damagedPage, "A tree has a page of level \(level). \(StorageError.restoring)", path: store.file.path)
     }
     while buffers.count <= level {
       buffers.append(UnsafeMutableRawPointer.allocate(byteCount: store.pageSize, alignment: 16))

@@ -55,6 +55,7 @@ import Testing
         try run("edges", "song.album", "--edge", "album", "--limit", "7").output.split(separator: "\n").count == 7)
       #expect(try run("edges", "song.album", "--to-file", "/covers/a2").output.split(separator: "\n").count == 9)
       #expect(try run("edges", "song.album", "--from", "songs", "s99", status: 1).errors.contains("no row “s99”"))
+      #expect(try run("edges", "song.album", "--edge", "none", status: 1).errors.contains("no edge “none”"))
       _ = try run("edges", "song.album", "--from", "songs", status: 64)
     }
 
