@@ -17,23 +17,37 @@ import Testing
 
   @Test("Each call ends in time, and each write happened wholly or not at all", arguments: seeds)
   func drawnCalls(seed: UInt64) async throws {
-    let folder = try TestFolder()
+    let run = try DrawnRun(seed)
+    let unended = try await run.history.waitForEnds(seconds: 60)
+    // Who waits for a call that does not end would wait for ever.
+    try #require(unended.isEmpty, "\(unended) do not end; \(run.replay)")
+    #expect(try await run.history.storedAfterwards() == "after all", "\(run.replay)")
+    try run.check()
+  }
+}
+
+/// A database and calls on it that have been drawn, and started.
+private struct DrawnRun {
+  let history: TaskHistory
+  let replay: String
+  private let folder: TestFolder
+  private let options: Database.Options
+
+  init(_ seed: UInt64) throws {
+    folder = try TestFolder()
     var random = SeededRandom(seed: seed)
     let durability: Durability = random.oneIn(2) ? .full : .relaxed
-    let options = Database.Options(
-      durability: durability, logLimit: 1 << 20, readerThreadCount: 1 + random.below(3))
-    let history = TaskHistory(try folder.open(options), folder)
-    let replay = "again with: QUIRE_TASK_SEED=\(seed) swift test --filter CancelledTaskTests"
+    options = Database.Options(durability: durability, logLimit: 1 << 20, readerThreadCount: 1 + random.below(3))
+    history = TaskHistory(try folder.open(options), folder)
+    replay = "again with: QUIRE_TASK_SEED=\(seed) swift test --filter CancelledTaskTests"
     try history.prepare()
     let calls = (0..<TestSize.trials(60, least: 40)).map { DrawnCall($0, &random) }
     for call in calls { history.start(call) }
-    let unended = try await history.waitForEnds(seconds: 60)
-    // Who waits for a call that does not end would wait for ever.
-    try #require(unended.isEmpty, "\(unended) do not end; \(replay)")
+  }
+
+  /// What must be true when all calls have ended, and after reopening.
+  func check() throws {
     history.note(try history.check())
-    // The writer's turn is nobody's any more, and neither is a reader's place.
-    try await history.database.write { tx in try tx[.texts("rows")].set("after all", for: "last") }
-    #expect(try await history.database.read { tx in try tx[.texts("rows")].get("last") } == "after all")
     #expect(history.readerCount == 0, "\(replay)")
     try history.close()
     history.database = try folder.open(options)
@@ -123,6 +137,14 @@ private final class TaskHistory: Sendable {
       try await Task.sleep(for: .microseconds(cancelledAfter))
       task.cancel()
     }
+  }
+
+  /// A text that is stored and read when all calls have ended: the writer's turn is nobody's any more, and neither is a
+  /// reader's place.
+  func storedAfterwards() async throws -> String? {
+    let database = database
+    try await database.write { tx in try tx[.texts("rows")].set("after all", for: "last") }
+    return try await database.read { tx in try tx[.texts("rows")].get("last") }
   }
 
   /// The calls that have not ended after a time.
