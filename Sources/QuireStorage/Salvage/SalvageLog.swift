@@ -135,25 +135,42 @@ struct SalvageLog {
 
   private mutating func apply(_ scan: LogScan, _ reader: LogReader, after known: CSN) {
     var order = 0
+    // The records of the commit that has begun.
+    var first = 0
     for (index, record) in scan.records.enumerated() {
       if let defect = scan.defect, index >= defect.record { break }
-      defer { end = LSN(record.header.lsn.rawValue + UInt64(record.header.recordByteCount)) }
-      guard record.header.csn > known else { continue }
-      var operations = LogOperationReader(reader.committedBody(of: record))
-      while let operation = operations.next() {
-        order += 1
-        take(operation, order)
-      }
-      if operations.isDamaged {
-        lose(.log, "A record of the log breaks the format, at \(record.header.lsn): what follows is lost.")
-        break
-      }
-      if record.header.kind == .commit {
+      guard record.header.kind == .commit else { continue }
+      let commit = scan.records[first...index]
+      first = index + 1
+      if record.header.csn > known {
+        if let broken = commit.first(where: { Self.isBroken(reader.committedBody(of: $0)) }) {
+          lose(
+            .log,
+            """
+            A record of the log breaks the format, at \(broken.header.lsn): \(record.header.csn), which it is of, and \
+            what follows is not applied.
+            """)
+          break
+        }
+        for part in commit {
+          var operations = LogOperationReader(reader.committedBody(of: part))
+          while let operation = operations.next() {
+            order += 1
+            take(operation, order)
+          }
+        }
         commitCount += 1
         csn = record.header.csn
       }
+      end = LSN(record.header.lsn.rawValue + UInt64(record.header.recordByteCount))
     }
     for tree in changes.keys { changes[tree]?.settle() }
+  }
+
+  private static func isBroken(_ body: UnsafeRawBufferPointer) -> Bool {
+    var operations = LogOperationReader(body)
+    while operations.next() != nil {}
+    return operations.isDamaged
   }
 
   private mutating func take(_ operation: LogOperation, _ order: Int) {
