@@ -22,6 +22,7 @@ final class SalvagePages {
   /// Whether the seed of the checksums is known.
   let isSeeded: Bool
   let believesUnverified: Bool
+  private var claims: SalvageClaims
   private var valueBuffer = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
   init(_ store: PageStore, fileLimit: UInt64, isSeeded: Bool, believesUnverified: Bool) {
@@ -29,6 +30,7 @@ final class SalvagePages {
     self.fileLimit = fileLimit
     self.isSeeded = isSeeded
     self.believesUnverified = believesUnverified
+    claims = SalvageClaims(fileLimit: fileLimit)
   }
 
   deinit { valueBuffer.deallocate() }
@@ -71,7 +73,7 @@ final class SalvagePages {
     return SalvageDefect("it is not the version that its parent refers to", isOtherVersion: true)
   }
 
-  /// Reads a long value; valid until the next call.
+  /// Reads a long value; valid until the next call. All calls together read at most five times what the file has.
   ///
   /// - Parameter extent: from a page that `load` has returned.
   /// - Returns: its bytes, and whether they are proven.
@@ -79,6 +81,10 @@ final class SalvagePages {
     // Nothing is allocated for what the file is too short to have.
     if let defect = extent.defect(pageSize: pageSize, pageCount: min(fileLimit, store.pageCount)) {
       throw SalvageDefect("a long value cannot be read: \(defect)")
+    }
+    guard claims.take(extent.first, count: extent.layout(pageSize: pageSize).pageCount) else {
+      throw SalvageDefect(
+        "a long value from \(extent.first) on is not read again: too many entries name pages that others name")
     }
     let count = extent.valueByteCount
     if valueBuffer.count < count {
