@@ -56,8 +56,9 @@ extension SalvageWork {
     }
   }
 
-  /// Notes a row in the key index. Returns whether the row is to be stored: of two under one key the newer one is, but
-  /// one that may be old or that nothing proves gives way.
+  /// Notes a row in the key index. Returns whether the row is to be stored: of two under one key one of the newest state
+  /// is, and of two such the newer one. Where neither is, both are stored until the key index has been asked; the one
+  /// that is likelier to be there has the key meanwhile.
   private func store(
     _ number: Int64, _ id: CollectionID, _ rowKey: [UInt8], _ standing: SalvageStanding,
     _ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees
@@ -67,14 +68,23 @@ extension SalvageWork {
     guard let other = try tx.value(for: key, in: trees.keys).flatMap({ Int64(littleEndianBytes: $0) }) else {
       return false
     }
-    if standing == .mayBeOld, !doubtful.contains(other) { return false }
-    if standing == .unverified, !doubtful.contains(other), !unproven.contains(other) {
-      try loseRow(number, id, rowKey, "No checksum proves it, and a row that is proven has its key, row \(other).")
-      return false
-    }
     // Numbers grow: the one that comes later was stored later.
     assert(other < number, "rows come out of order")
-    try remove(other, tx, trees)
+    let isOtherOld = doubtful.contains(other)
+    if standing != .current, isCurrent(other) {
+      if standing == .unverified {
+        try loseRow(number, id, rowKey, "No checksum proves it, and a row that is proven has its key, row \(other).")
+      }
+      return false
+    }
+    if standing == .current {
+      try remove(other, tx, trees)
+    } else if standing == .mayBeOld, !isOtherOld {
+      contested.insert(number)
+      return true
+    } else {
+      contested.insert(other)
+    }
     try tx.put(value, for: key, in: trees.keys)
     return true
   }
@@ -155,6 +165,13 @@ extension SalvageWork {
       let found = unsafe try tx.value(for: entry.key, in: trees.keys).flatMap { Int64(littleEndianBytes: $0) }
       if found == number {
         try confirm(number, tx, trees)
+      } else if contested.contains(number), let found, !isCurrent(found) {
+        let key = unsafe [UInt8](entry.key)
+        guard let (id, rowKey) = try place(of: number, tx, trees), id.prefix + rowKey == key else { return }
+        contested.remove(number)
+        contested.insert(found)
+        try tx.put(number.littleEndianBytes, for: key, in: trees.keys)
+        try confirm(number, tx, trees)
       } else if try !tx.contains(number, in: trees.rows) {
         let key = unsafe [UInt8](entry.key)
         guard let id = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)).map(CollectionID.init),
@@ -168,8 +185,13 @@ extension SalvageWork {
         try loseRow(number, id, Array(key.dropFirst(CollectionID.byteCount)), reason)
       }
     }
+    for number in contested.sorted() { try remove(number, tx, trees) }
+    contested = []
     try tellLosses(of: sources.keys, as: .madeAnew, "The key index was damaged, and is made anew from the rows")
   }
+
+  /// Whether a row of the new database is of the newest state.
+  private func isCurrent(_ number: Int64) -> Bool { !doubtful.contains(number) && !unproven.contains(number) }
 
   /// The key index has the row, so that it is there, though what it holds may be old.
   private func confirm(

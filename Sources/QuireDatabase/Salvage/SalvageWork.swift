@@ -4,8 +4,8 @@ internal import QuireStorage
 
 /// One salvage, from the damaged trees into those of a new database.
 ///
-/// Memory: what is noted of collections, with their dictionaries; the numbers of rows that are lost, and of those that
-/// may be old or that nothing proves; the records of extensions; and what the reader and one transaction take.
+/// Memory: what is noted of collections, with their dictionaries; the numbers of rows that are lost, and twice of those
+/// that may be old or that nothing proves; the records of extensions; and what the reader and one transaction take.
 final class SalvageWork {
   let reader: SalvageReader
   private let sink: (SalvageFinding) throws -> Void
@@ -19,6 +19,9 @@ final class SalvageWork {
   var doubtful: Set<Int64> = []
   /// Rows of the new database that no checksum proves.
   var unproven: Set<Int64> = []
+  /// Rows of the new database that may be old or that nothing proves, and whose key another such row has: the key index
+  /// of the damaged database says which of them is there.
+  var contested: Set<Int64> = []
   /// Rows that were told as lost.
   var lostRows: Set<Int64> = []
   /// The highest number of a row that anything names.

@@ -30,18 +30,30 @@ struct TreePages {
     return try zeroLeaves(of: id)
   }
 
+  /// Zeroes the leaf of a tree that was made last; old versions stay.
+  mutating func zeroNewestLeaf(of tree: String) throws {
+    guard let id = trees[tree] else { return }
+    let newest = leaves(of: id).max { number(at: $0 + 16) < number(at: $1 + 16) }
+    if let newest { data.replaceSubrange(newest..<newest + 4096, with: repeatElement(0, count: 4096)) }
+    try Data(data).write(to: URL(fileURLWithPath: path))
+  }
+
   /// The same with the leaves of the catalog.
   mutating func zeroCatalog() throws -> Int { try zeroLeaves(of: 0) }
 
   private mutating func zeroLeaves(of id: UInt64) throws -> Int {
-    var count = 0
-    for start in stride(from: 8192, to: data.count, by: 4096) where data[start + 32] == 1 {
-      let owner = data[start + 24..<start + 32].reversed().reduce(0) { $0 << 8 | UInt64($1) }
-      guard owner == id else { continue }
-      data.replaceSubrange(start..<start + 4096, with: repeatElement(0, count: 4096))
-      count += 1
-    }
+    let found = leaves(of: id)
+    for start in found { data.replaceSubrange(start..<start + 4096, with: repeatElement(0, count: 4096)) }
     try Data(data).write(to: URL(fileURLWithPath: path))
-    return count
+    return found.count
+  }
+
+  /// Where leaves of a tree begin.
+  private func leaves(of id: UInt64) -> [Int] {
+    stride(from: 8192, to: data.count - 4095, by: 4096).filter { data[$0 + 32] == 1 && number(at: $0 + 24) == id }
+  }
+
+  private func number(at offset: Int) -> UInt64 {
+    data[offset..<offset + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 }
