@@ -27,7 +27,8 @@ extension SalvageWork {
     try tellLosses(of: sources.info, as: .madeAnew, "Notes of the whole database, as far as they can be made anew")
     try forEach(sources.collections, "collections") { entry throws in
       guard entry.integerKey == nil else { return }
-      let defect = unsafe collections.take([UInt8](entry.key), [UInt8](entry.value))
+      let defect = unsafe collections.take(
+        [UInt8](entry.key), [UInt8](entry.value), isCurrent: entry.standing == .current)
       if let defect { try report(SalvageFinding(.lostContent, "In the notes of collections \(defect).")) }
     }
     try tellLosses(of: sources.collections, as: .madeAnew, "Notes of collections; lost names are told by themselves")

@@ -6,6 +6,8 @@ internal import QuireStorage
 struct SalvagedCollection {
   /// The name that it gets; nil as long as none is known.
   var name: String?
+  /// Whether name and format are of the newest state.
+  var isNameCurrent = false
   /// What is noted of it, in its stored form; nil if that is lost.
   var format: [UInt8]?
   var dictionaries: [UInt32: CompressionDictionary] = [:]
@@ -37,18 +39,21 @@ struct SalvagedCollections {
   /// Whether a number can be a collection's.
   static func isPossible(_ id: CollectionID) -> Bool { id.rawValue > 0 && id.rawValue < .max }
 
-  /// Takes an entry of the collection tree. Returns what is wrong with it.
-  mutating func take(_ key: [UInt8], _ value: [UInt8]) -> String? {
+  /// Takes an entry of the collection tree. Returns what is wrong with it. Of two names for one number the one of the
+  /// newest state stays: the other is what the collection was called once.
+  mutating func take(_ key: [UInt8], _ value: [UInt8], isCurrent: Bool) -> String? {
     guard let name = String(validating: key, as: UTF8.self), key.count <= Limits.collectionNameByteCount else {
       return "the name of a collection is no text"
     }
     guard let format = try? CollectionFormat(value, name: name) else {
       return "what is noted of “\(name)” breaks the format"
     }
-    guard all[format.id]?.name == nil else {
-      return "“\(name)” has the number of “\(all[format.id]?.name ?? "")”"
+    if let known = all[format.id], let other = known.name {
+      if known.isNameCurrent == isCurrent { return "“\(name)” has the number of “\(other)”" }
+      if known.isNameCurrent { return nil }
+      names.remove(ByteString(other))
     }
-    count(format.id) { ($0.name, $0.format) = (name, value) }
+    count(format.id) { ($0.name, $0.format, $0.isNameCurrent) = (name, value, isCurrent) }
     names.insert(ByteString(name))
     return nil
   }
