@@ -83,12 +83,7 @@ final class RowVerification {
   ) throws {
     var isDecompressed = false
     do {
-      // Whether it decrypts is for who has the key to see.
-      if unsafe SealedHeader.isSealed(half) {
-        _ = try unsafe SealedHeader(half)
-        return
-      }
-      try unsafe ValueCompression.withDecoded(half.bytes, room, dictionary: dictionary) { bytes in
+      _ = try unsafe StoredHalf.decompress(half, room, dictionary: dictionary) { bytes in
         isDecompressed = true
         if decodesValues { try unsafe StoredHalf.check(bytes, coder, context) }
       }

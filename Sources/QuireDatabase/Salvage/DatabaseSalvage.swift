@@ -60,7 +60,19 @@ package struct DatabaseSalvage {
   private func make(_ reader: SalvageReader, at newPath: String) throws -> SalvageOutcome {
     let work = SalvageWork(reader, report, progress)
     try work.sources.recognize(reader)
-    let pageSize = QuireStorage.Limits.pageSizes.contains(reader.source.pageSize) ? reader.source.pageSize : 4096
+    try fill(newPath, work)
+    if work.rowCount + work.entryCount == 0, work.lossCount > 0 {
+      throw DatabaseError(.damagedPage, "Nothing of the database can be read. Restore it from a backup.", path: path)
+    }
+    return SalvageOutcome(
+      source: reader.source, collections: work.rowCounts, rowCount: work.rowCount, entryCount: work.entryCount,
+      lossCount: work.lossCount, defects: work.sources.hasObjects ? try defects(at: newPath) : [])
+  }
+
+  /// Makes the new database; the memory of its engine is given back then.
+  private func fill(_ newPath: String, _ work: SalvageWork) throws {
+    let noted = work.reader.source.pageSize
+    let pageSize = QuireStorage.Limits.pageSizes.contains(noted) ? noted : 4096
     // Nobody knows of the file before it has its name.
     let engine = try StorageEngine(
       at: newPath, options: StorageOptions(pageSize: pageSize, durability: .relaxed, maintainsWhenIdle: false))
@@ -71,12 +83,6 @@ package struct DatabaseSalvage {
       throw error
     }
     try engine.close()
-    if work.rowCount + work.entryCount == 0, work.lossCount > 0 {
-      throw DatabaseError(.damagedPage, "Nothing of the database can be read. Restore it from a backup.", path: path)
-    }
-    return SalvageOutcome(
-      source: reader.source, collections: work.rowCounts, rowCount: work.rowCount, entryCount: work.entryCount,
-      lossCount: work.lossCount, defects: work.sources.hasObjects ? try defects(at: newPath) : [])
   }
 
   private func fill(_ engine: StorageEngine, _ work: SalvageWork) throws {

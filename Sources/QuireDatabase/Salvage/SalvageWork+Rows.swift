@@ -110,24 +110,20 @@ extension SalvageWork {
   /// Why a half of a row cannot be read; nil if it can, or is encrypted.
   private func defect(of half: UnsafeRawBufferPointer, _ id: CollectionID) -> String? {
     do {
-      if unsafe SealedHeader.isSealed(half) {
-        _ = try unsafe SealedHeader(half)
-        hasSealed = true
-        return nil
-      }
-      let header = try unsafe StoredHeader(half.bytes)
-      guard header.decodedByteCount != nil else { return nil }
-      if let number = header.dictionary { collections.count(id) { $0.lastDictionary = max($0.lastDictionary, number) } }
-      _ = try unsafe ValueCompression.decode(half.bytes) { number in
-        guard let dictionary = collections.all[id]?.dictionaries[number] else {
-          throw CompressionError.missingDictionary(number)
-        }
-        return dictionary
-      }
+      let isSealed = try unsafe StoredHalf.decompress(half, room, dictionary: { try dictionary($0, id) }) { _ in }
+      hasSealed = hasSealed || isSealed
       return nil
     } catch {
       return "\(error)"
     }
+  }
+
+  private func dictionary(_ number: UInt32, _ id: CollectionID) throws -> CompressionDictionary {
+    collections.count(id) { $0.lastDictionary = max($0.lastDictionary, number) }
+    guard let found = collections.all[id]?.dictionaries[number] else {
+      throw CompressionError.missingDictionary(number)
+    }
+    return found
   }
 
   private func loseRow(_ number: Int64, _ id: CollectionID, _ key: [UInt8], _ reason: String) throws {

@@ -27,6 +27,7 @@ final class SalvageWork {
   /// The highest number of a row that anything names.
   var lastRow: Int64 = 0
   var hasSealed = false
+  let room = DecodingRoom()
 
   init(
     _ reader: SalvageReader, _ report: @escaping (SalvageFinding) throws -> Void, _ progress: @escaping (String) -> Void
