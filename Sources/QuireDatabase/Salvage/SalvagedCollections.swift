@@ -43,9 +43,10 @@ struct SalvagedCollections {
   /// newest state stays: the other is what the collection was called once.
   mutating func take(_ key: [UInt8], _ value: [UInt8], isCurrent: Bool) -> String? {
     guard let name = String(validating: key, as: UTF8.self), key.count <= Limits.collectionNameByteCount else {
+      takeFields(value)
       return "the name of a collection is no text"
     }
-    guard let format = try? CollectionFormat(value, name: name) else {
+    guard let (format, isWhole) = Self.readFormat(value) else {
       return "what is noted of “\(name)” breaks the format"
     }
     if let known = all[format.id], let other = known.name {
@@ -53,9 +54,21 @@ struct SalvagedCollections {
       if known.isNameCurrent { return nil }
       names.remove(ByteString(other))
     }
-    count(format.id) { ($0.name, $0.format, $0.isNameCurrent) = (name, value, isCurrent) }
+    count(format.id) { ($0.name, $0.format, $0.isNameCurrent) = (name, format.bytes, isCurrent) }
     names.insert(ByteString(name))
-    return nil
+    return isWhole ? nil : "the coders of “\(name)” are unknown"
+  }
+
+  /// Keeps the fields of a collection whose name cannot be read, unless those of a name are there.
+  private mutating func takeFields(_ value: [UInt8]) {
+    guard let (format, _) = Self.readFormat(value) else { return }
+    count(format.id) { if $0.format == nil { $0.format = format.bytes } }
+  }
+
+  /// What is noted of a collection, and whether it can be read with its coders, which stand in the last two bytes.
+  private static func readFormat(_ value: [UInt8]) -> (format: CollectionFormat, isWhole: Bool)? {
+    if let format = try? CollectionFormat(value, name: "") { return (format, true) }
+    return (try? CollectionFormat(Array(value.dropLast(2)), name: "")).map { ($0, false) }
   }
 
   /// Takes an entry of the tree of dictionaries. Returns what is wrong with it.
@@ -85,17 +98,19 @@ struct SalvagedCollections {
       var name = "salvaged.\(id.rawValue)"
       while names.contains(ByteString(name)) { name += "'" }
       names.insert(ByteString(name))
-      count(id) {
-        $0.name = name
-        $0.format =
-          CollectionFormat(id: id, objectSchema: RowSchema(), metadataSchema: RowSchema(), coders: .init()).bytes
-      }
+      let fields = self[id].format
+      let format = CollectionFormat(
+        id: id, objectSchema: RowSchema(), metadataSchema: RowSchema(), coders: StoredCoders())
+      count(id) { ($0.name, $0.format) = (name, fields ?? format.bytes) }
+      let (what, help) =
+        fields == nil
+        ? (", and the names of its fields", "; binary rows whose fields stand by number need the fields from a backup")
+        : ("; its fields are kept", "")
       var finding = SalvageFinding(
         .lostName,
         """
-        The name of collection \(id.rawValue) is lost, and the names of its fields: its rows are in “\(name)”. The \
-        app can give it the name back with `renamedCollections`; binary rows whose fields stand by number need the \
-        fields from a backup.
+        The name of collection \(id.rawValue) is lost\(what): its rows are in “\(name)”. The app can give it the name \
+        back with `renamedCollections`\(help).
         """, count: self[id].kept)
       finding.collection = name
       findings.append(finding)
