@@ -9,7 +9,7 @@
 ///
 /// Opens everything read-only and changes nothing. For one thread at a time.
 ///
-/// Memory: one bit for each page of the file; what the log takes, and some 60 bytes for each of its operations; once
+/// Memory: two bits for each page of the file; what the log takes, and some 60 bytes for each of its operations; once
 /// there is a lost range, 24 bytes for each leaf of the file, at most 104 more for each of the tree that is read, 1,024
 /// pages, and a key for each leaf that has keys between those of another; the longest value.
 package final class SalvageReader {
