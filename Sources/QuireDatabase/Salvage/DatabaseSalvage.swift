@@ -11,6 +11,8 @@ package struct DatabaseSalvage {
   private let kinds: [any SalvagedContent.Type]
   private let report: (SalvageFinding) throws -> Void
   private let progress: (String) -> Void
+  /// The budget for pages of the new database: rows are stored in order, and a larger one gains no time.
+  private static let cacheSize = min(StorageOptions.defaultCacheSize, 512 << 20)
 
   /// - Parameters:
   ///   - path: the damaged database.
@@ -75,7 +77,9 @@ package struct DatabaseSalvage {
     let pageSize = QuireStorage.Limits.pageSizes.contains(noted) ? noted : 4096
     // Nobody knows of the file before it has its name.
     let engine = try StorageEngine(
-      at: newPath, options: StorageOptions(pageSize: pageSize, durability: .relaxed, maintainsWhenIdle: false))
+      at: newPath,
+      options: StorageOptions(
+        pageSize: pageSize, cacheSize: Self.cacheSize, durability: .relaxed, maintainsWhenIdle: false))
     do {
       try fill(engine, work)
     } catch {
@@ -106,7 +110,9 @@ package struct DatabaseSalvage {
   private func defects(at newPath: String) throws -> [DatabaseError] {
     progress("the new database")
     let db = try Database(
-      at: newPath, options: Database.Options(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true))
+      at: newPath,
+      options: Database.Options(
+        cacheSize: Self.cacheSize, maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true))
     do {
       let found = try db.defects()
       try db.close()
