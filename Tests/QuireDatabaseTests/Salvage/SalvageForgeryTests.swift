@@ -37,8 +37,13 @@ import Testing
     let db = try Database(at: target, options: Database.Options(durability: .relaxed, maintainsWhenIdle: false))
     try db.checkInvariants()
     let texts = RowCollection<String, NoMetadata>("another", coder: .json)
-    try db.write { tx throws in try tx[texts].set("text", for: "k") }
-    #expect(try db.read { tx throws in try tx[texts].get("k") } == "text", "\(what)")
+    do {
+      try db.write { tx throws in try tx[texts].set("text", for: "k") }
+      #expect(try db.read { tx throws in try tx[texts].get("k") } == "text", "\(what)")
+    } catch let error as DatabaseError {
+      // A forged row may have the last number that there is.
+      #expect(error.code == .limitReached, "\(what): \(error)")
+    }
     try db.close()
   }
 
