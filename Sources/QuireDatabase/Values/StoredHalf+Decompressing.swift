@@ -5,7 +5,7 @@ extension StoredHalf {
   ///
   /// Whether an encrypted half decrypts is for those to see who have the key: of such a one only the header is read.
   ///
-  /// - Parameter dictionary: called with the number of the dictionary that the half was compressed with, if there is one.
+  /// - Parameter dictionary: called with the number of the dictionary that the half was compressed with, if any.
   /// - Returns: whether the half is encrypted; `body` is not called then.
   /// - Throws: what `dictionary` and `body` throw, and why the half breaks the format.
   static func decompress(

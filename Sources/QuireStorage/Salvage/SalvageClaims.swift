@@ -17,6 +17,7 @@ struct SalvageClaims {
 
   /// Asks for the pages of a value. Returns whether it may be read.
   mutating func take(_ first: PageNumber, count: Int) -> Bool {
+    assert(count > 0, "a value has no page")
     let range = first.rawValue..<first.rawValue + UInt64(count)
     if pages.claim(range) { return true }
     guard repeatCount >= UInt64(count) else { return false }

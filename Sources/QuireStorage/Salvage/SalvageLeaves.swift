@@ -97,6 +97,7 @@ struct SalvageLeaves {
   private mutating func sort(_ run: Range<Int>, _ page: PageBytes) {
     var left = [(run: run, offset: Self.keptByteCount)]
     while let (run, offset) = left.popLast() {
+      assert(run.count > 1, "a leaf is put into order by itself")
       var parts = leaves[run].map { leaf in
         guard leaf.isCut else { return (leaf: leaf, bytes: [UInt8]()) }
         guard let key = firstKey(of: leaf, page) else { return (leaf: leaf.emptied, bytes: []) }

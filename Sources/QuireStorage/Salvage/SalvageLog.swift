@@ -141,6 +141,7 @@ struct SalvageLog {
       if let defect = scan.defect, index >= defect.record { break }
       guard record.header.kind == .commit else { continue }
       let commit = scan.records[first...index]
+      assert(commit.dropLast().allSatisfy { $0.header.kind != .commit }, "two commits are taken for one")
       first = index + 1
       if record.header.csn > known {
         if let broken = commit.first(where: { Self.isBroken(reader.committedBody(of: $0)) }) {

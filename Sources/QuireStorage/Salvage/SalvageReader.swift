@@ -97,8 +97,8 @@ package final class SalvageReader {
   /// Calls `body` with each entry of a tree, in the order of the keys, each key once.
   ///
   /// Touches every page of the tree, and once, if something of any tree is lost, every page of the file. What is lost
-  /// is added to `losses`, at the first reading of a tree. Of long values, all readings together read at most five times
-  /// what the file has: those behind that are lost.
+  /// is added to `losses`, at the first reading of a tree. Of long values, all readings together read at most five
+  /// times what the file has: those behind that are lost.
   ///
   /// - Parameter tree: one of `trees`; of another nothing is delivered.
   /// - Throws: what `body` throws, and nothing else: a page that cannot be read is lost.
