@@ -57,8 +57,8 @@ extension SalvageWork {
   }
 
   /// Notes a row in the key index. Returns whether the row is to be stored: of two under one key, one of the newest
-  /// state is, and of two such the newer one. Where neither is, both are stored until the key index has been asked; the one
-  /// that is likelier to be there has the key meanwhile.
+  /// state is, and of two such the newer one. Where neither is, both are stored until the key index has been asked;
+  /// the one that is likelier to be there has the key meanwhile.
   private func store(
     _ number: Int64, _ id: CollectionID, _ rowKey: [UInt8], _ standing: SalvageStanding,
     _ tx: borrowing QuireStorage.WriteTransaction, _ trees: DatabaseTrees
