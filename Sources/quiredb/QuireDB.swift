@@ -24,7 +24,7 @@ struct QuireDB: ParsableCommand {
   static func main() {
     StandardStreams.occupy()
     if let malformed = ProgramArguments.malformed() {
-      complain("“\(shown(malformed))” is no UTF-8, and would name another file. Rename the file, or use a link.")
+      complain("“\(visible(malformed))” is no UTF-8, and would name another file. Rename the file, or use a link.")
       exit(withError: ExitCode.validationFailure)
     }
     main(nil)

@@ -36,7 +36,7 @@ struct SalvageCatalog {
           broken += 1
           return false
         }
-        let isKnown = standing == .current || Self.isUsable(entry.root, file)
+        let isKnown = standing == .current || Self.isUsable(entry.root, namedIn: page, file)
         // A page in use is of the newest state, and so is what it leads to.
         let isStale = standing != .current && file.liveness.free == nil
         found[entry.root.id] = Entry(name: entry.name, root: entry.root, isRootKnown: isKnown, isStale: isStale)
@@ -56,15 +56,19 @@ struct SalvageCatalog {
   }
 
   /// Whether the root that an old leaf of the catalog names is still that of the tree: it verifies, at a place that is
-  /// in use.
-  private static func isUsable(_ root: TreeRoot, _ file: SalvageFile) -> Bool {
-    guard !root.reference.isNone else { return file.liveness.free == nil }
+  /// in use. Where no free map tells that, no leaf of the tree must be newer: what an old root leads to may be whole,
+  /// and would hide it.
+  private static func isUsable(_ root: TreeRoot, namedIn leaf: PageBytes, _ file: SalvageFile) -> Bool {
+    func isNewest(_ birth: UInt64) -> Bool {
+      file.scan.leaves(of: root.id, root.keyKind).allSatisfy { $0.birth <= birth }
+    }
+    guard !root.reference.isNone else { return file.liveness.free == nil && isNewest(leaf.birth) }
     let page = file.pages.makeBuffer()
     defer { page.base.deallocate() }
     let number = root.reference.rawValue
     do throws(SalvageDefect) {
       let isProven = try file.pages.load(number, checksum: root.checksum, into: page)
-      if file.liveness.free == nil { return true }
+      if file.liveness.free == nil { return isNewest(page.birth) }
       return isProven && file.liveness.isCurrent(number, birth: page.birth)
     } catch {
       return false

@@ -85,7 +85,10 @@ struct SalvageFooting {
     let first = try way(newest, valid.count == 2 ? .newestMetaPage : .otherMetaPage)
     // The free map tells which leaves are current even where nothing leads to them.
     if first.catalog.isWhole || first.file.liveness.free != nil { return (first, []) }
-    guard valid.count == 2 else { return (first, []) }
+    // Neither are an older state's when leaves are newer than that.
+    guard valid.count == 2, first.file.scan.leaves.allSatisfy({ $0.birth <= valid[1].csn.rawValue }) else {
+      return (first, [])
+    }
     let other = try way(valid[1], .otherMetaPage)
     guard other.catalog.isWhole else { return (first, []) }
     let reason = """
@@ -110,6 +113,16 @@ struct SalvageFooting {
     return Way(
       basis: basis, meta: meta, databaseID: meta.databaseID, file: file,
       catalog: SalvageCatalog(file, Catalog.root(of: meta)))
+  }
+
+  /// What a lost meta page that is newer than `meta` would say of the log; nil if there is no log that begins at the
+  /// commit of `meta` or in front of it. What begins later would be applied to what nobody has.
+  func logMeta(from meta: MetaPage) -> MetaPage? {
+    let identity = SalvageIdentity(file, byteCount: status.byteCount, fileSystem)
+    guard let found = identity.logMeta(meta.databaseID, pageSize: meta.pageSize, fileSystem), found.csn <= meta.csn,
+      found.segments != meta.segments
+    else { return nil }
+    return found
   }
 
   private func withoutMeta() throws(StorageError) -> Way {

@@ -69,6 +69,10 @@ package final class SalvageReader {
     let logFiles = LogFiles(
       fileSystem: footing.fileSystem, databasePath: footing.path, databaseID: meta.databaseID)
     let known = way.basis == .pages ? CSN(way.catalog.newestBirth) : nil
+    if way.basis == .otherMetaPage, let found = footing.logMeta(from: meta) {
+      let log = SalvageLog(found, logFiles, after: meta.csn)
+      if log.commitCount > 0 { return log }
+    }
     return SalvageLog(meta, logFiles, after: known)
   }
 
