@@ -6,6 +6,7 @@
 // Not for what it declares: it says whose C library this is, and the macros below ask for that.
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #if defined(__linux__)
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -49,6 +50,22 @@ typedef struct {
   unsigned long long link_count;
   int is_regular;
 } quire_file_status;
+
+// Where the next bytes of the file stand that are no hole, from `offset` on; -1 if none follow. Where the system does
+// not tell, `offset`.
+static inline long long quire_next_data(int descriptor, long long offset) {
+#if defined(__linux__) || defined(__APPLE__)
+#if defined(__linux__)
+  const int seek_data = 3;
+#else
+  const int seek_data = 4;
+#endif
+  off_t found = lseek(descriptor, (off_t)offset, seek_data);
+  if (found >= 0) return (long long)found;
+  if (errno == ENXIO) return -1;
+#endif
+  return offset;
+}
 
 static inline void quire_take_status(const struct stat *information, quire_file_status *status) {
   status->device = (unsigned long long)information->st_dev;

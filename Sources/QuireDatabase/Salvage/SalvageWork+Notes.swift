@@ -86,7 +86,7 @@ extension SalvageWork {
     collections.all.filter { $0.value.kept + $0.value.lost > 0 }
       .map { id, collection in
         SalvagedRowCount(
-          collection: collection.name ?? "salvaged.\(id.rawValue)", kept: collection.kept, old: collection.old,
+          collection: collections.name(of: id), kept: collection.kept, old: collection.old,
           lost: collection.lost)
       }
       .sorted { $0.collection.utf8.lexicographicallyPrecedes($1.collection.utf8) }

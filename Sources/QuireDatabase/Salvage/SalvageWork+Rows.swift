@@ -51,7 +51,7 @@ extension SalvageWork {
       unproven.insert(number)
       try report(
         SalvageFinding(
-          .unprovenRow, row: number, collections[id].name, String(decoding: key, as: UTF8.self),
+          .unprovenRow, row: number, collections.name(of: id), String(decoding: key, as: UTF8.self),
           "No checksum proves the row."))
     }
   }
@@ -130,7 +130,7 @@ extension SalvageWork {
     // A row that cannot be used is missed by the key index as well.
     guard lostRows.insert(number).inserted else { return }
     collections.count(id) { $0.lost += 1 }
-    let name = collections[id].name ?? "salvaged.\(id.rawValue)"
+    let name = collections.name(of: id)
     try report(SalvageFinding(.lostRow, row: number, name, String(decoding: key, as: UTF8.self), reason))
   }
 
@@ -203,7 +203,8 @@ extension SalvageWork {
     guard let (id, key) = try place(of: number, tx, trees) else { return }
     collections.count(id) { $0.old += 1 }
     try report(
-      SalvageFinding(.oldRow, row: number, collections[id].name, String(decoding: key, as: UTF8.self), reason))
+      SalvageFinding(
+        .oldRow, row: number, collections.name(of: id), String(decoding: key, as: UTF8.self), reason))
   }
 
   /// The collection and the key of a row of the new database.

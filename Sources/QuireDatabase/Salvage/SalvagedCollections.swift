@@ -31,6 +31,9 @@ struct SalvagedCollections {
     set { all[id] = newValue }
   }
 
+  /// The name of a collection, or the one that it gets in its stead.
+  func name(of id: CollectionID) -> String { self[id].name ?? "salvaged.\(id.rawValue)" }
+
   /// Counts a row without a copy of what is known of the collection.
   mutating func count(_ id: CollectionID, _ change: (inout SalvagedCollection) -> Void) {
     change(&all[id, default: SalvagedCollection()])

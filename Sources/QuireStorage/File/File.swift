@@ -81,6 +81,9 @@ package protocol File: AnyObject, Sendable {
   ///
   /// - Returns: false if the file has become longer and nothing more: there are file systems that cannot promise space.
   @discardableResult func allocate(from offset: Int, count: Int) throws(SystemError) -> Bool
+  /// Where the next bytes stand that are no hole, from `offset` on; nil if none follow. `offset` where the system does
+  /// not tell.
+  func nextData(from offset: Int) -> Int?
   /// Length, identity and kind, as of now.
   func status() throws(SystemError) -> FileStatus
   /// Takes an advisory lock on the whole file that lives as long as this open file; fails with `EWOULDBLOCK` at once.
@@ -97,6 +100,9 @@ extension File {
 
   /// Does nothing, likewise.
   package func startReading(_ range: Range<Int>) {}
+
+  /// Knows no holes: what a disk without them does.
+  package func nextData(from offset: Int) -> Int? { offset }
 }
 
 /// What somebody else has done to a file that is open here.

@@ -231,6 +231,11 @@ package final class RealFile: File {
     if try status().byteCount < byteCount { try resize(to: byteCount) }
   }
 
+  package func nextData(from offset: Int) -> Int? {
+    let found = quire_next_data(descriptor.load(ordering: .relaxed), Int64(offset))
+    return found < 0 ? nil : Int(found)
+  }
+
   package func status() throws(SystemError) -> FileStatus {
     var found = quire_file_status()
     guard quire_status(descriptor.load(ordering: .relaxed), nil, &found) == 0 else {

@@ -16,16 +16,21 @@ struct SalvageScan {
   /// By tree and kind of keys, then by place.
   private(set) var leaves: [Leaf] = []
 
-  /// Reads every page of the file once.
+  /// Reads every page of the file once, but those that lie in holes.
   init(_ pages: SalvagePages) {
     let page = pages.makeBuffer()
     defer { page.base.deallocate() }
     var number: UInt64 = 2
     while number < pages.fileLimit {
-      defer { number += 1 }
-      guard Self.isLeaf(number, pages, page), page.treeID < UInt64(Limits.treeID) else { continue }
-      let owner = page.treeID << 1 | (page.hasIntegerKeys ? 1 : 0)
-      leaves.append(Leaf(owner: owner, page: number, birth: page.birth))
+      if Self.isLeaf(number, pages, page), page.treeID < UInt64(Limits.treeID) {
+        let owner = page.treeID << 1 | (page.hasIntegerKeys ? 1 : 0)
+        leaves.append(Leaf(owner: owner, page: number, birth: page.birth))
+        number += 1
+      } else {
+        // A hole is no leaf.
+        guard let next = pages.store.file.nextData(from: Int(number + 1) * pages.pageSize) else { break }
+        number = max(number + 1, UInt64(next / pages.pageSize))
+      }
     }
     leaves.sort { ($0.owner, $0.page) < ($1.owner, $1.page) }
   }

@@ -48,6 +48,30 @@ import Testing
     #expect(!outcome.losses.isEmpty)
   }
 
+  private static func writeZeros(_ count: Int, at offset: Int, to file: any File) throws {
+    let bytes = [UInt8](repeating: 0, count: count)
+    try bytes.withUnsafeBytes { try file.writeFully($0, at: offset) }
+  }
+
+  /// A length costs nothing: what lies in holes is not read.
+  @Test func holesAreNotRead() throws {
+    let folder = try TestFolder()
+    let engine = try StorageEngine(at: folder.path)
+    try engine.write { tx in try tx.put([7], for: "key", in: try tx.createTree("texts", keys: .bytes)) }
+    try engine.close()
+    let file = try RealFileSystem().open(folder.path, .readWrite)
+    // Zeros that are written are no hole.
+    let end = 300 << 30
+    try Self.writeZeros(4096, at: end - 4096, to: file)
+    #expect(file.nextData(from: 200 << 30) == end - 4096 && file.nextData(from: end) == nil)
+    for slot in 0...1 { try Self.writeZeros(16, at: 4096 * slot, to: file) }
+    file.close()
+    let start = ContinuousClock.now
+    let reader = try SalvageReader(at: folder.path)
+    #expect(reader.trees.map(\.name) == ["texts"])
+    #expect(ContinuousClock.now - start < .seconds(20))
+  }
+
   // MARK: A log and an older meta page
 
   /// A database that was opened again, and killed with new commits in its log: the older meta page is of the closing.
