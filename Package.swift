@@ -144,7 +144,8 @@ let package = Package(
     .executableTarget(
       name: "quire-import",
       dependencies: [
-        "QuireDatabase", "QuireImporting", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "QuireDatabase", "QuireImporting", "QuireStorage",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings
     ),

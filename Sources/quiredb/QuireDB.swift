@@ -1,6 +1,7 @@
 // The operators' tool: looking into databases, checking, copying and compacting them.
 
 internal import ArgumentParser
+internal import QuireDatabase
 internal import QuireStorage
 
 /// `quiredb`: what an operator asks of a database file.
