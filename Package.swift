@@ -144,8 +144,7 @@ let package = Package(
     .executableTarget(
       name: "quire-import",
       dependencies: [
-        "QuireDatabase", "QuireImporting", "QuireStorage",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "QuireDatabase", "QuireImporting", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings
     ),

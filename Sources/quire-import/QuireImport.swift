@@ -4,7 +4,6 @@ internal import ArgumentParser
 internal import Foundation
 internal import QuireDatabase
 internal import QuireImporting
-internal import QuireStorage
 
 /// `quire-import`: a new database of the rows of another store.
 @main

@@ -71,9 +71,9 @@ protocol JSONCoded {
 /// Values are handed over by their place in memory. Whoever does so knows that the value there is of the form's type:
 /// `isForm(of:)`.
 ///
-/// Sendable: safe because a form is made of types only whose metatypes may be sent, which each coder asks for. Here they
-/// are not asked again: code that is inlined into apps must not derive `SendableMetatype` from `Sendable`. An app in
-/// Swift 5 mode may leave out the latter, and the optimizer of Swift 6.3 crashes on what is derived from it.
+/// Sendable: safe because a form is made of types only whose metatypes may be sent, which each coder asks for. Here
+/// they are not asked again: code that is inlined into apps must not derive `SendableMetatype` from `Sendable`. An app
+/// in Swift 5 mode may leave out the latter, and the optimizer of Swift 6.3 crashes on what is derived from it.
 @safe @usableFromInline enum RowForm: @unchecked Sendable {
   /// With the type itself, which carries its conformance.
   case binary(any Codable.Type)

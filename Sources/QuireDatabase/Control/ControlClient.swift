@@ -90,8 +90,8 @@ package final class ControlClient {
     throw DatabaseError(
       .fileChanged,
       """
-      The app behind this control socket has another file open: it opened it as \(database.path). Name that one, or the \
-      socket of the app that has this one open.
+      The app behind this control socket has another file open: it opened it as \(database.path). Name that one, or \
+      the socket of the app that has this one open.
       """, path: file)
   }
 

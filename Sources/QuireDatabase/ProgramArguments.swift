@@ -6,9 +6,10 @@ package enum ProgramArguments {
   ///
   /// `CommandLine.arguments` has such marks, too, and as a path that is the name of another file.
   package static func malformed() -> String? {
-    let arguments = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
-    for case let argument? in arguments where String(validatingCString: argument) == nil {
-      return String(cString: argument)
+    let arguments = unsafe UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
+    for index in unsafe arguments.indices {
+      guard let argument = unsafe arguments[index] else { continue }
+      if unsafe String(validatingCString: argument) == nil { return unsafe String(cString: argument) }
     }
     return nil
   }
