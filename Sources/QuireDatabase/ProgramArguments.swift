@@ -7,7 +7,7 @@ package enum ProgramArguments {
   /// `CommandLine.arguments` has such marks, too, and as a path that is the name of another file.
   package static func malformed() -> String? {
     let arguments = unsafe UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
-    for index in unsafe arguments.indices {
+    for index in arguments.indices {
       guard let argument = unsafe arguments[index] else { continue }
       if unsafe String(validatingCString: argument) == nil { return unsafe String(cString: argument) }
     }
