@@ -19,6 +19,8 @@ public struct ArchiveTable {
   private let table: [Int]
   /// The place of the outermost object.
   public let root: Int
+  /// The keys of other objects that the archive has beside the outermost one, in their order by bytes.
+  public let otherKeys: [String]
   private var names: [Int: String] = [:]
   /// How many elements, fields and bytes may still be copied out of the list.
   private var budget: Int
@@ -42,9 +44,14 @@ public struct ArchiveTable {
     guard case .dictionary(let pairs) = try list.node(list.top) else { return nil }
     let fields = try list.fields(pairs)
     guard let objects = fields["$objects"], case .array(let table) = try list.node(objects) else { return nil }
-    guard let top = fields["$top"], case .dictionary(let tops) = try list.node(top),
-      let root = try list.fields(tops)["root"], case .uid(let uid) = try list.node(root)
-    else { throw ArchiveError.damaged("it has no outermost object") }
+    guard let top = fields["$top"], case .dictionary(let pairs) = try list.node(top) else {
+      throw ArchiveError.damaged("it has no outermost object")
+    }
+    var tops = try list.fields(pairs)
+    guard let root = tops.removeValue(forKey: "root"), case .uid(let uid) = try list.node(root) else {
+      throw ArchiveError.damaged("it has no outermost object")
+    }
+    otherKeys = tops.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     self.list = list
     self.table = table
     self.root = uid

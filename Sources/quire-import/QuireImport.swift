@@ -194,7 +194,7 @@ struct ImportArguments: ParsableArguments {
     signal(SIGPIPE, SIG_IGN)
     let report: ImportReport
     do { report = try imported(try open()) } catch {
-      complain("\(error)")
+      complain(ImportError.reason(error))
       throw ExitCode.failure
     }
     if let stopped = report.stopped {
@@ -206,7 +206,7 @@ struct ImportArguments: ParsableArguments {
     do {
       try FileHandle.standardOutput.write(contentsOf: Data((lines.map(visible).joined(separator: "\n") + "\n").utf8))
     } catch {
-      complain("the report could not be written\(dryRun ? "" : ", and \(file) was made"): \(error)")
+      complain("the report could not be written\(dryRun ? "" : ", and \(file) was made"): \(ImportError.reason(error))")
       throw ExitCode.failure
     }
     if report.badCount > 0 { throw dryRun ? ExitCode.failure : ExitCode(2) }

@@ -66,7 +66,8 @@ struct LiveArgument: ParsableArguments {
   ///
   /// - Throws: `alreadyOpen`, with what to do, if it has no control socket.
   func app() throws -> ControlClient {
-    let path = control ?? "\(file)-control"
+    // A socket stands beside the file that the app has opened, wherever a link leads to it.
+    let path = control ?? "\(RealFileSystem().canonicalPath(file))-control"
     if let app = try ControlClient.connect(to: path) {
       try app.checkOpen(file)
       return app

@@ -225,4 +225,13 @@ import Testing
     }
     #expect(read.map { $0.map { Array($0.utf8) } } == records.map { $0.map { Array($0.utf8) } }, "seed \(seed)")
   }
+
+  @Test func textsOfAnotherEncodingAreRefusedWithTheRemedy() throws {
+    let error = try #require(throws: ImportError.self) {
+      _ = try source("", encoded: Data("a,b\n1,2\n".utf8.flatMap { [$0, 0] }))
+    }
+    #expect(error.description.contains("UTF-16") && error.description.contains("iconv"), "\(error)")
+    let (rows, bad) = try imported("a,b\n1,x\0y\n2,z\n")
+    #expect(rows.count == 1 && bad.first?.contains("NUL") == true, "\(bad)")
+  }
 }

@@ -78,4 +78,13 @@ import Testing
     let report = try Importer(into: target, isDryRun: true, skip: { reasons.append($0.reason) }).run(try source(text))
     #expect(report.rowCount == 0 && reasons.count == 4 && reasons[3].contains("3 bytes"))
   }
+
+  @Test func backslashesThatToolsDifferInAreTold() throws {
+    // LMDB before 0.9.25 writes the bytes C:\41 as they are.
+    let text = Self.head(format: "print") + " k\n C:\\41\n l\n C:\\\\x\n m\n \\00\\ff\nDATA=END\n"
+    var bad: [BadRow] = []
+    let report = try Importer(into: target, skip: { bad.append($0) }).run(try source(text))
+    #expect(report.rowCount == 2 && bad.count == 1 && bad.first?.reason.contains("Dump without -p") == true)
+    #expect(report.leftOut.map(\.name) == ["the certainty of 1 rows"])
+  }
 }

@@ -47,7 +47,7 @@ import Testing
     #expect(dry.rowCount == 1 && dry.badCount == 2 && !FileManager.default.fileExists(atPath: target))
     #expect(bad.first?.json.contains(#""text":"no line""#) == true && bad.last?.reason.contains("--replace") == true)
     let done = try Importer(into: target, skip: { _ in }).run(try LineSource(rows, replaces: true))
-    #expect(done.rowCount == 2 && done.badCount == 1)
+    #expect(done.rowCount == 1 && done.badCount == 1)
     let db = try Database(at: target)
     #expect(try db.read { tx throws in try tx.values(in: "t").row("a")?.object.value } == 2)
     try db.close()
@@ -65,5 +65,34 @@ import Testing
     var counts: [Int] = []
     let report = try Importer(into: target, progress: { counts.append($0.rowCount) }).run(try LineSource(rows))
     #expect(report.rowCount == 10_500 && counts == [10_000, 10_500])
+  }
+
+  @Test func rowsOfOneKeyAreCountedOnce() throws {
+    try write(#"{"collection": "c", "key": "k", "object": 1}"#, #"{"collection": "c", "key": "k", "object": 2}"#)
+    let report = try Importer(into: target).run(try LineSource(rows, replaces: true))
+    #expect(report.rowCount == 1 && report.rowCounts.map(\.rows) == [1])
+  }
+
+  @Test func numbersThatAreTooLargeDoNotFit() throws {
+    let numbers = [
+      #"{"$float": 1e300}"#, #"{"$float": -3.5e38}"#, "-170141183460469231731687303715884105729",
+      "340282366920938463463374607431768211456",
+    ]
+    try write(contentsOf: numbers)
+    var bad: [BadRow] = []
+    let report = try Importer(into: target, skip: { bad.append($0) }).run(try LineSource(rows))
+    #expect(report.rowCount == 0 && bad.count == numbers.count)
+    for row in bad { #expect(row.reason.contains("larger than any"), "\(row.reason)") }
+  }
+
+  private func write(contentsOf objects: [String]) throws {
+    let lines = objects.enumerated().map { #"{"collection": "c", "key": "\#($0)", "object": \#($1)}"# }
+    try Data(lines.joined(separator: "\n").utf8).write(to: URL(fileURLWithPath: rows))
+  }
+
+  @Test func aMarkOfTheOrderOfBytesIsPassedOver() throws {
+    try Data([0xef, 0xbb, 0xbf] + Data(#"{"collection": "c", "key": "k", "object": 1}"#.utf8))
+      .write(to: URL(fileURLWithPath: rows))
+    #expect(try Importer(into: target).run(try LineSource(rows)).rowCount == 1)
   }
 }

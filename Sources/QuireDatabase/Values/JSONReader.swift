@@ -27,8 +27,8 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   private let bytes: UnsafeRawBufferPointer
   /// Whether records of one field may stand for what JSON lacks.
   private let hasMarks: Bool
-  /// Whether a record that has a name twice is an error.
-  private let refusesRepeatedNames: Bool
+  /// Whether a record that has a name twice is an error, and a whole number that would lose digits.
+  private let refusesLosses: Bool
   private let room = StackRoom.current
   private var offset = 0
   private var depth = 0
@@ -36,10 +36,10 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A value inside of 511 others may be a mark, and a record around it stand in one.
   private var mostDepth: Int { hasMarks ? 2 * Limits.codingDepth + 1 : Limits.codingDepth }
 
-  init(_ bytes: UnsafeRawBufferPointer, hasMarks: Bool, refusesRepeatedNames: Bool = false) {
+  init(_ bytes: UnsafeRawBufferPointer, hasMarks: Bool, refusesLosses: Bool = false) {
     unsafe self.bytes = bytes
     self.hasMarks = hasMarks
-    self.refusesRepeatedNames = refusesRepeatedNames
+    self.refusesLosses = refusesLosses
   }
 
   /// The value that is the whole text.
@@ -124,6 +124,7 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     }
     guard fields.count == 1, fields[0].name.utf8.first == UInt8(ascii: "$") else { return .record(fields) }
     guard let value = JSONMark.value(fields[0]) else {
+      if JSONMark.isBeyondFloat(fields[0]) { throw JSONError(Self.tooLarge, at: start) }
       throw JSONError("“\(fields[0].name)” is a mark that has no such value", at: start)
     }
     return value
@@ -143,7 +144,7 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
       guard peek == UInt8(ascii: "\"") else { throw error("A record has no name where one belongs") }
       let start = offset
       let name = try text()
-      if refusesRepeatedNames, !names.insert(ByteString(name)).inserted {
+      if refusesLosses, !names.insert(ByteString(name)).inserted {
         throw JSONError("A record has a name twice", at: start)
       }
       skipSpace()
@@ -158,6 +159,8 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   // MARK: Numbers
+
+  private static let tooLarge = "A number is larger than any that can be stored"
 
   private mutating func number() throws(JSONError) -> RowValue {
     let start = offset
@@ -180,9 +183,10 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
     if isWhole, text != "-0" {
       if let value = Int128(text) { return .integer(value) }
       if let value = UInt128(text) { return .large(value) }
+      if refusesLosses { throw JSONError(Self.tooLarge, at: start) }
     }
     guard let value = Double(text), value.isFinite else {
-      throw JSONError("A number is larger than any that can be stored", at: start)
+      throw JSONError(Self.tooLarge, at: start)
     }
     return .double(value)
   }
@@ -285,12 +289,23 @@ enum JSONMark {
     case ("$int", .text(let text)): integer(text)
     case ("$double", .text(let text)): double(text).map { .double($0) }
     case ("$float", .text(let text)): float(text).map { .float($0) }
-    case ("$float", .double(let value)): .float(Float(value))
-    case ("$float", .integer(let value)): .float(Float(value))
+    case ("$float", .double(let value)): isBeyondFloat(field) ? nil : .float(Float(value))
+    case ("$float", .integer(let value)): isBeyondFloat(field) ? nil : .float(Float(value))
     case ("$data", .text(let text)): Data(base64Encoded: text).map { .bytes([UInt8]($0)) }
     case ("$uuid", .text(let text)): UUID(uuidString: text).map { .uuid($0) }
     case ("$date", let value): seconds(value).map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
     default: nil
+    }
+  }
+
+  /// Whether a field is the mark of a number of single precision, and has one that is larger than any of these.
+  static func isBeyondFloat(_ field: RowValue.Field) -> Bool {
+    guard field.name == "$float" else { return false }
+    return switch field.value {
+    case .double(let value): Float(value).isInfinite
+    case .integer(let value): Float(value).isInfinite
+    case .large(let value): Float(value).isInfinite
+    default: false
     }
   }
 

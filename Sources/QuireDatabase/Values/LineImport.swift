@@ -51,6 +51,8 @@ package struct LineImport {
   private var tally = ExportTally()
   private var notes: [ByteString: CollectionNotes] = [:]
   private var counts: [ByteString: Int] = [:]
+  /// How many of the rows were stored over others.
+  private var replacedCounts: [ByteString: Int] = [:]
   /// The collections in the order in which their first rows came.
   private var names: [String] = []
   /// How many lines were passed over.
@@ -70,6 +72,11 @@ package struct LineImport {
 
   /// How many rows of each collection were stored, in the order in which their first rows came.
   package var rowCounts: [(collection: String, rows: Int)] { names.map { ($0, counts[ByteString($0)] ?? 0) } }
+
+  /// How many keys of each collection got a row that had none, in the same order.
+  package var newRowCounts: [(collection: String, rows: Int)] {
+    rowCounts.map { ($0.collection, $0.rows - (replacedCounts[ByteString($0.collection)] ?? 0)) }
+  }
 
   /// How many rows were stored.
   package var rowCount: Int { counts.values.reduce(0, +) }
@@ -119,7 +126,7 @@ package struct LineImport {
       if bytes.allSatisfy({ $0 == 0x20 || $0 == 0x0d || $0 == 0x09 }) { return nil }
       let line: RowLine
       do {
-        line = try RowLine(bytes)
+        line = try RowLine(lines.count == 1 ? Self.withoutMark(bytes) : bytes)
       } catch let error as any Error & CustomStringConvertible {
         tally.countUnreadable()
         return bad(error.description, bytes)
@@ -136,6 +143,11 @@ package struct LineImport {
         return bad(error.description, bytes)
       }
     }
+  }
+
+  /// The first line without the mark of UTF-8 that some programs write in front of it.
+  private static func withoutMark(_ bytes: [UInt8]) -> [UInt8] {
+    bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes
   }
 
   /// What a line can be to blame for.
@@ -156,10 +168,13 @@ package struct LineImport {
     case .row(let collection, let key, let object, let metadata):
       let values = try opened[ByteString(collection)] ?? self.values(in: collection, tx)
       opened[ByteString(collection)] = values
-      if replaces {
+      if try !values.insert(object, metadata: metadata, for: key) {
+        guard replaces else {
+          throw RowLineError(
+            "There is a row “\(key)” in “\(collection)” already. With --replace it is stored over that.")
+        }
         try values.set(object, metadata: metadata, for: key)
-      } else if try !values.insert(object, metadata: metadata, for: key) {
-        throw RowLineError("There is a row “\(key)” in “\(collection)” already. With --replace it is stored over that.")
+        replacedCounts[ByteString(collection), default: 0] += 1
       }
       if counts[ByteString(collection)] == nil { names.append(collection) }
       counts[ByteString(collection), default: 0] += 1

@@ -28,13 +28,13 @@ extension RowValue {
   /// The value of one line of an export: as ``init(json:)``, but a record that has a name twice is an error, unless
   /// it is written in turn, as an export has it: of what another program writes so one value is lost in silence.
   init(line bytes: [UInt8]) throws(JSONError) {
-    self = try unsafe bytes.withUnsafeBytes { unsafe Self.read($0, refusesRepeatedNames: true) }.get()
+    self = try unsafe bytes.withUnsafeBytes { unsafe Self.read($0, refusesLosses: true) }.get()
   }
 
   private static func read(
-    _ bytes: UnsafeRawBufferPointer, refusesRepeatedNames: Bool = false
+    _ bytes: UnsafeRawBufferPointer, refusesLosses: Bool = false
   ) -> Result<RowValue, JSONError> {
-    var reader = unsafe JSONReader(bytes, hasMarks: true, refusesRepeatedNames: refusesRepeatedNames)
+    var reader = unsafe JSONReader(bytes, hasMarks: true, refusesLosses: refusesLosses)
     return Result { () throws(JSONError) in try reader.document() }
   }
 

@@ -6,9 +6,9 @@ package import QuireDatabase
 
 /// Reads a keyed archive, or a property list in the binary form, as a value. No class is made of it.
 ///
-/// Texts, numbers, dates, data, UUIDs, URLs, lists, sets and dictionaries of Foundation's become plain values, and a
-/// dictionary with a key that is no text, or with one text twice, a list of pairs. An object of any other class becomes
-/// a record of its fields, in the order of their names, behind a field `$class` with the name of the class.
+/// Texts, numbers, decimals, dates, data, UUIDs, URLs, lists, sets and dictionaries of Foundation's become plain values,
+/// and a dictionary with a key that is no text, or with one text twice, a list of pairs. An object of any other class
+/// becomes a record of its fields, in the order of their names, behind a field `$class` with the name of the class.
 package struct ArchivedValue {
   /// What bytes are.
   package enum Kind: String, Sendable {
@@ -43,6 +43,9 @@ package struct ArchivedValue {
     guard let root = reader.table?.root else {
       let value = try reader.value(reader.list.top)
       return (value, .propertyList, reader.spent)
+    }
+    if let others = reader.table?.otherKeys, !others.isEmpty {
+      throw ArchiveError("The archive has other objects beside the outermost one, under \(ImportMap.shown(others)).")
     }
     let value = try reader.object(root)
     return (value, .archive, reader.spent)
@@ -141,6 +144,7 @@ package struct ArchivedValue {
     case "NSNumber":
       for part in ["NS.intval", "NS.dblval", "NS.boolval"] { if let value = try field(part, fields) { return value } }
       throw ArchiveError.damaged("a number has no value")
+    case "NSDecimalNumber": return try decimal(fields)
     case "NSNull": return .null
     case "NSDate":
       guard let seconds = try needed("NS.time", fields, name).double else {
@@ -175,6 +179,11 @@ package struct ArchivedValue {
   }
 
   private mutating func elements(_ field: String, _ fields: [String: Int], _ name: String) throws -> [RowValue] {
+    // The list is a part of its object, and no object within it.
+    if let number = fields[field], case .array(let numbers) = try list.node(number) {
+      try charge(1)
+      return try values(numbers)
+    }
     if let elements = try needed(field, fields, name).list { return elements }
     throw ArchiveError.damaged("“\(field)” of an object of the class \(name) is no list")
   }
@@ -186,6 +195,28 @@ package struct ArchivedValue {
     let isRecord = names.count == keys.count && Set(names.map { ByteString($0) }).count == names.count
     if isRecord { return .record(zip(names, values).map { RowValue.Field($0, $1) }) }
     return .list(zip(keys, values).map { ["key": $0, "value": $1] })
+  }
+
+  /// A decimal: its words of 16 bits, the lowest one first, and the power of ten that they count.
+  private mutating func decimal(_ fields: [String: Int]) throws -> RowValue {
+    let name = "NSDecimalNumber"
+    let sign = try field("NS.negative", fields)
+    let isNegative = sign?.bool ?? (sign?.integer.map { $0 != 0 } ?? false)
+    let isBig = try field("NS.mantissa.bo", fields)?.integer == 2
+    guard let bytes = try needed("NS.mantissa", fields, name).bytes, bytes.count == 16,
+      let exponent = try needed("NS.exponent", fields, name).integer
+    else { throw ArchiveError.damaged("a decimal is none") }
+    let length = try field("NS.length", fields)?.integer ?? 8
+    var mantissa = UInt128(0)
+    for word in (0..<8).reversed() where word < length {
+      let (first, second) = (UInt128(bytes[2 * word]), UInt128(bytes[2 * word + 1]))
+      mantissa = mantissa << 16 | (isBig ? first << 8 | second : second << 8 | first)
+    }
+    // Not a number is written as a negative one without words.
+    guard !(isNegative && mantissa == 0), let exponent = Int8(exactly: exponent) else {
+      throw ArchiveError.damaged("a decimal is not a number, or larger than any")
+    }
+    return ColumnHint.decimal(mantissa, exponent: Int(exponent), isNegative: isNegative)
   }
 
   private mutating func url(_ fields: [String: Int]) throws -> RowValue {

@@ -63,11 +63,16 @@ enum ColumnHint {
     // `Decimal(string:)` takes what a text begins with, and rounds what is too long.
     guard isDecimal(text.utf8), let value = Decimal(string: text), !value.isNaN else { return nil }
     guard let mantissa = UInt128("\(value.significand)") else { return nil }
+    return decimal(mantissa, exponent: value.exponent, isNegative: value.isSignMinus)
+  }
+
+  /// The record that `Decimal` makes of itself, by its parts.
+  static func decimal(_ mantissa: UInt128, exponent: Int, isNegative: Bool) -> RowValue {
     let words = (0..<8).map { UInt16(truncatingIfNeeded: mantissa >> UInt128(16 * $0)) }
     let length = (words.lastIndex { $0 != 0 } ?? -1) + 1
     return [
-      "exponent": .integer(Int128(value.exponent)), "length": .integer(Int128(length)),
-      "isNegative": .bool(value.isSignMinus && length > 0), "isCompact": false,
+      "exponent": .integer(Int128(exponent)), "length": .integer(Int128(length)),
+      "isNegative": .bool(isNegative && length > 0), "isCompact": false,
       "mantissa": .list(words.map { .integer(Int128($0)) }),
     ]
   }

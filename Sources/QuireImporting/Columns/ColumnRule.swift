@@ -35,7 +35,7 @@ enum ColumnRule: Sendable {
       value = coerced
     case .type(let type):
       guard let made = type.value(of: value) else {
-        let shown = (value.text ?? value.json).prefix(100)
+        let shown = (value.text ?? value.integer.map { "\($0)" } ?? value.json).prefix(100)
         throw BadField(reason: "“\(shown)” in “\(column)” is no \(type.rawValue).")
       }
       if made == value { return false }

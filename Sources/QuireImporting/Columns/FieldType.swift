@@ -77,7 +77,7 @@ package enum FieldType: String, CaseIterable, Sendable {
     case (.text, .double(let number)): .text("\(number)")
     case (.integer, .integer), (.double, .double), (.bytes, .bytes): stored
     case (.integer, .double(let number)): Int128(exactly: number).map { .integer($0) }
-    case (.double, .integer(let number)): .double(Double(number))
+    case (.double, .integer(let number)): Double(exactly: number).map { .double($0) }
     case (.bool, _): ColumnHint.bool.coerced(stored)
     case (.uuid, _): ColumnHint.uuid.coerced(stored)
     case (.decimal, _): ColumnHint.decimal.coerced(stored)

@@ -62,7 +62,8 @@ final class ExternalFiles: Sendable {
       let data = [UInt8](try file.read(upToCount: byteCount) ?? Data())
       if data.count == byteCount { return data }
     } catch {
-      throw BadField(reason: "The data of “\(column)” are in \(path), which cannot be read: \(error)")
+      throw BadField(
+        reason: "The data of “\(column)” are in \(path), which cannot be read: \(ImportError.reason(error))")
     }
     throw BadField(reason: "The data of “\(column)” are in \(path), which was cut off while it was read.")
   }

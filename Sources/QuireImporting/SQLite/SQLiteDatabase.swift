@@ -10,6 +10,8 @@ final class SQLiteDatabase {
   private(set) var notes: [LeftOut] = []
   /// What messages call it.
   let path: String
+  /// Whether its texts are UTF-16, in either order of bytes, and not UTF-8.
+  private(set) var isUTF16 = false
   private let handle: OpaquePointer
 
   /// - Throws: ``ImportError`` if it is none, or damaged.
@@ -42,10 +44,17 @@ final class SQLiteDatabase {
     }
     notes = file.lost.map { [$0] } ?? []
     try check()
+    let encoding = try self.statement("PRAGMA encoding")
+    if try encoding.step("encoding") { isUTF16 = encoding.text(0)?.hasPrefix("UTF-16") == true }
   }
 
   /// Has SQLite look at all pages: reading alone passes over cells that a damaged page does not count.
+  ///
+  /// It computes columns that no table stores, which reading does not, and these may take any time and memory: bound to
+  /// the size of the file.
   private func check() throws(ImportError) {
+    let bound = mayCompute ? CheckBound(handle, fileByteCount: file.byteCount) : nil
+    defer { bound?.end() }
     var statement: OpaquePointer?
     var status = sqlite3_prepare_v2(handle, "PRAGMA quick_check", -1, &statement, nil)
     defer { sqlite3_finalize(statement) }
@@ -60,10 +69,25 @@ final class SQLiteDatabase {
       status = sqlite3_step(statement)
     }
     if status == SQLITE_DONE { return }
-    // Functions and orders of texts that only the app has.
-    guard status == SQLITE_ERROR else { throw failure("quick_check") }
-    let reason = "SQLite cannot look at all pages: \(String(cString: sqlite3_errmsg(handle)))"
+    // Functions and orders of texts that only the app has, and columns that are computed beyond the bound.
+    let isBound = bound != nil && (status == SQLITE_INTERRUPT || status == SQLITE_TOOBIG)
+    guard status == SQLITE_ERROR || isBound else { throw failure("quick_check") }
+    let told = String(cString: sqlite3_errmsg(handle))
+    let what = isBound ? "to compute columns takes too long or too much memory" : told
+    let reason = "SQLite cannot look at all pages: \(what)"
     notes.append(LeftOut(name: "the check for damage", reason: reason))
+  }
+
+  /// Whether a table has columns that are computed whenever they are read, as far as SQLite tells.
+  private var mayCompute: Bool {
+    do throws(ImportError) {
+      for table in try tables() where table.type == "table" {
+        if try columns(of: table.name).contains(where: \.isComputed) { return true }
+      }
+      return false
+    } catch {
+      return true
+    }
   }
 
   private static let remedy = "Save what can be read by the command `.recover` of `sqlite3`, and import that."
@@ -112,13 +136,27 @@ final class SQLiteStatement {
 
   func isNull(_ column: Int) -> Bool { sqlite3_column_type(handle, Int32(column)) == SQLITE_NULL }
 
-  /// The text of a column, of any storage class; nil if it is no UTF-8. A NUL is a character like others.
+  /// What the texts of the file are to be, for messages.
+  var encoding: String { database.isUTF16 ? "UTF-16" : "UTF-8" }
+
+  /// The text of a column, of any storage class; nil if it is none in the file's encoding. A NUL is a character like
+  /// others.
   func text(_ column: Int) -> String? { text(Int32(column)) }
 
   private func text(_ column: Int32) -> String? {
+    // SQLite makes other characters of what is no UTF-16 where it is to give UTF-8.
+    if database.isUTF16 { return text16(column) }
     guard let start = sqlite3_column_text(handle, column) else { return "" }
     let bytes = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
     return String(validating: bytes, as: UTF8.self)
+  }
+
+  private func text16(_ column: Int32) -> String? {
+    guard let start = sqlite3_column_text16(handle, column) else { return "" }
+    let byteCount = Int(sqlite3_column_bytes16(handle, column))
+    guard byteCount % 2 == 0 else { return nil }
+    let units = stride(from: 0, to: byteCount, by: 2).map { start.loadUnaligned(fromByteOffset: $0, as: UInt16.self) }
+    return String(validating: units, as: UTF16.self)
   }
 
   /// The bytes of a column.
@@ -127,7 +165,7 @@ final class SQLiteStatement {
     return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, Int32(column)))))
   }
 
-  /// The value of a column by its storage class; nil if it is a text that is no UTF-8.
+  /// The value of a column by its storage class; nil if it is a text that is none in the file's encoding.
   func value(_ column: Int) -> RowValue? {
     switch sqlite3_column_type(handle, Int32(column)) {
     case SQLITE_INTEGER: .integer(Int128(integer(column)))

@@ -48,7 +48,10 @@ final class SQLiteFile {
       try? FileManager.default.removeItem(atPath: folder)
       if let error = error as? ImportError { throw error }
       throw ImportError(
-        "\(path) has a write-ahead log, and could not be copied with it into \(folder) to be read: \(error)")
+        """
+        \(path) has a write-ahead log, and could not be copied with it into \(folder) to be read: \
+        \(ImportError.reason(error))
+        """)
     }
   }
 
@@ -97,7 +100,7 @@ final class SQLiteFile {
     guard (byteCount(name) ?? 0) > 0 else { return nil }
     let log: WriteAheadLog
     do { log = try WriteAheadLog(name) } catch {
-      throw error as? ImportError ?? ImportError("\(name) cannot be read: \(error)")
+      throw error as? ImportError ?? ImportError("\(name) cannot be read: \(ImportError.reason(error))")
     }
     guard log.isReadable else {
       throw ImportError(
@@ -129,6 +132,9 @@ final class SQLiteFile {
     return marks
   }
 
+  /// How many bytes the source has, with what stands beside it.
+  var byteCount: Int { ["", "-wal"].reduce(0) { $0 + (Self.byteCount(path + $1) ?? 0) } }
+
   private static func byteCount(_ path: String) -> Int? {
     (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int
   }
@@ -143,12 +149,18 @@ final class SQLiteFile {
     guard !isDirectory.boolValue else {
       throw ImportError("\(given) is a folder. Name the file of the database in it.")
     }
+    // To open a pipe waits for who writes into it.
+    guard kind(at: path) == .typeRegular else {
+      throw ImportError("\(given) is no file, but a pipe or a device. Copy what it gives into a file.")
+    }
     guard let file = FileHandle(forReadingAtPath: path) else {
       throw ImportError("\(given) cannot be opened: its owner must permit that it is read.")
     }
     defer { try? file.close() }
     var data: Data?
-    do { data = try file.read(upToCount: 100) } catch { throw ImportError("\(given) cannot be read: \(error)") }
+    do { data = try file.read(upToCount: 100) } catch {
+      throw ImportError("\(given) cannot be read: \(ImportError.reason(error))")
+    }
     // At the end of a file there is nothing, not even data without bytes.
     try check([UInt8](data ?? Data()), byteCount(path) ?? 0, given)
     try checkLinks(given, path)

@@ -66,7 +66,7 @@ final class TableReader {
       let column = plan.columns[index]
       guard let field = column.field else { continue }
       guard var value = statement.value(index) else {
-        throw BadField(reason: "The text in “\(column.name)” is no UTF-8.")
+        throw BadField(reason: "The text in “\(column.name)” is no \(statement.encoding).")
       }
       if value.isNull { continue }
       byteCount += 8
@@ -81,7 +81,9 @@ final class TableReader {
       }
       fields.append(RowValue.Field(field, value))
     }
-    guard let key = key(plan) else { throw BadField(reason: "Its key has a NULL, or a text that is no UTF-8.") }
+    guard let key = key(plan) else {
+      throw BadField(reason: "Its key has a NULL, or a text that is no \(statement.encoding).")
+    }
     let row = SourceRow(
       collection: plan.collection, key: key, content: .record(.record(fields)), byteCount: byteCount)
     return .row(row, table: plan.name, place: key)

@@ -38,8 +38,9 @@ struct WriteAheadLog {
     var pendingCount = 0
     while true {
       let frame = try bytes(Self.frameHeaderByteCount + pageByteCount)
-      guard frame.count > 16 else { break }
-      guard frame[8..<16] == header[16..<24] else {
+      if frame.isEmpty { break }
+      // One that is cut off in front of its salts may be of this round.
+      guard frame.count < 16 || frame[8..<16] == header[16..<24] else {
         counts = false
         pendingCount += 1
         continue

@@ -26,7 +26,8 @@ package final class YapDatabaseSource: RowSource {
   ///   - decodes: whether archives and property lists become records, which YapCompat does not read.
   package init(_ path: String, besides target: String, decodes: Bool = false) throws {
     self.decodes = decodes
-    database = try SQLiteDatabase(path, besides: target)
+    let database = try SQLiteDatabase(path, besides: target)
+    self.database = database
     leftOut = database.notes
     let list = try database.statement("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name DESC")
     var isThere = false
@@ -35,6 +36,9 @@ package final class YapDatabaseSource: RowSource {
       if name == "database2" { isThere = true }
       if name.hasPrefix(YapDatabaseTables.edgesPrefix) { tables.append(name) }
     }
+    tables = tables.filter { name in
+      YapDatabaseTables.hasEdges((try? database.columns(of: name)) ?? [])
+    }
     guard isThere else {
       throw ImportError(
         "\(path) has no table “database2”, as YapDatabase's files have. `quire-import sqlite` reads tables of any kind."
@@ -42,7 +46,7 @@ package final class YapDatabaseSource: RowSource {
     }
     rows = try database.statement("SELECT collection, key, data, metadata FROM main.database2 ORDER BY rowid")
     let extensions = try Self.extensions(database, &leftOut)
-    leftOut += try YapDatabaseTables(extensions: extensions).foreign(in: database, at: path)
+    leftOut += try YapDatabaseTables(extensions: extensions).foreign(in: database, at: path, edges: tables)
   }
 
   /// The names of the extensions that the file names, which are told as left out.
@@ -98,7 +102,7 @@ package final class YapDatabaseSource: RowSource {
   private func row() -> SourceItem {
     guard let collection = rows.text(0), let key = rows.text(1) else {
       let shown = rows.bytes(1).prefix(200).map { String($0, radix: 16) }.joined(separator: " ")
-      return .bad(BadRow(table: "database2", row: shown, reason: "Its collection or its key is no UTF-8."))
+      return .bad(BadRow(table: "database2", row: shown, reason: "Its collection or its key is no \(rows.encoding)."))
     }
     let object = rows.bytes(2)
     let metadata = rows.isNull(3) ? nil : rows.bytes(3)

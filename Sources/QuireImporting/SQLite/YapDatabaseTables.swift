@@ -20,13 +20,22 @@ struct YapDatabaseTables {
     ("rTreeIndex_", ["", "_node", "_rowid", "_parent"]),
   ]
 
-  /// What names of tables of edges begin with, which are read whether the file names the extension or not.
+  /// What names of tables of edges begin with. They are read whether the file names the extension or not.
   static let edgesPrefix = "relationship_"
 
+  /// Whether a table that is called as those of edges are has their columns.
+  static func hasEdges(_ columns: [SQLiteDatabase.Column]) -> Bool {
+    Set(columns.map { $0.name.lowercased() }).isSuperset(of: ["rowid", "name", "src", "dst", "rules", "manual"])
+  }
+
   /// The tables that are neither read nor made anew, each with what reads it. Counts their rows.
-  func foreign(in database: SQLiteDatabase, at path: String) throws(ImportError) -> [LeftOut] {
+  ///
+  /// - Parameter edges: the tables of edges, which are read.
+  func foreign(
+    in database: SQLiteDatabase, at path: String, edges: [String]
+  ) throws(ImportError) -> [LeftOut] {
     var found: [LeftOut] = []
-    for table in try database.tables() where !isKnown(table.name) {
+    for table in try database.tables() where !isKnown(table.name) && !edges.contains(table.name) {
       guard table.type == "table" else {
         let what = table.type == "shadow" ? "part of a virtual table" : table.type
         found.append(LeftOut(name: table.name, reason: "it is a \(what), and none of YapDatabase's"))
@@ -42,7 +51,7 @@ struct YapDatabaseTables {
   }
 
   private func isKnown(_ table: String) -> Bool {
-    if Self.own.contains(table) || table.hasPrefix(Self.edgesPrefix) { return true }
+    if Self.own.contains(table) { return true }
     return Self.forms.contains { prefix, suffixes in
       guard table.hasPrefix(prefix) else { return false }
       let rest = table.dropFirst(prefix.count)

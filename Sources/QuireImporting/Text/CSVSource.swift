@@ -72,6 +72,8 @@ package final class CSVSource: RowSource {
   /// How many names of columns a message shows.
   private static let shownNameCount = 50
 
+  private static let remedy = "If the text is of UTF-16, make it UTF-8 first: `iconv -f UTF-16LE -t UTF-8`."
+
   private static func names(_ header: CSVReader.Record?, _ file: String) throws(ImportError) -> [String] {
     switch header {
     case nil: throw ImportError("\(file) is empty: its first line is to name the fields.")
@@ -81,7 +83,11 @@ package final class CSVSource: RowSource {
       var taken: Set<ByteString> = []
       for field in fields {
         guard let name = String(validating: field.bytes, as: UTF8.self), !name.isEmpty else {
-          throw ImportError("In the first line of \(file) the name of field \(names.count + 1) is empty, or no UTF-8.")
+          throw ImportError(
+            "In the first line of \(file) the name of field \(names.count + 1) is empty, or no UTF-8. \(remedy)")
+        }
+        guard !field.bytes.contains(0) else {
+          throw ImportError("In the first line of \(file) the name of field \(names.count + 1) has a NUL. \(remedy)")
         }
         guard taken.insert(ByteString(name)).inserted else {
           throw ImportError("The first line of \(file) names “\(name)” twice.")
@@ -117,6 +123,9 @@ package final class CSVSource: RowSource {
     for (field, column) in zip(fields, plan.columns) {
       guard let text = String(validating: field.bytes, as: UTF8.self) else {
         throw BadField(reason: "The text in “\(column.name)” is no UTF-8.")
+      }
+      guard !field.bytes.contains(0) else {
+        throw BadField(reason: "The text in “\(column.name)” has a NUL. \(Self.remedy)")
       }
       texts.append(text)
       guard let name = column.field, !text.isEmpty || field.isQuoted else { continue }

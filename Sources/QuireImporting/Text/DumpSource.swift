@@ -8,8 +8,13 @@ import QuireDatabase
 /// space, up to `DATA=END`; and so on for each further database. `format=bytevalue` has hexadecimal digits;
 /// `format=print` has the characters that can be printed as they are, and others as a backslash and two digits.
 package final class DumpSource: RowSource {
-  /// None.
-  package let leftOut: [LeftOut] = []
+  /// That rows have doubled backslashes, which tools differ in.
+  package var leftOut: [LeftOut] {
+    if doubledCount == 0 { return [] }
+    let reason =
+      "two backslashes were taken for one, and mdb_dump -p of LMDB before 0.9.25 writes each as it is: dump without -p"
+    return [LeftOut(name: "the certainty of \(doubledCount) rows", reason: reason)]
+  }
   /// How many keys became numbers.
   package var coercions: [String: Int] { numberCount == 0 ? [:] : ["numbers as keys": numberCount] }
   private let file: TextFile
@@ -18,6 +23,8 @@ package final class DumpSource: RowSource {
   private let hexKeys: Bool
   private var head: Head?
   private var numberCount = 0
+  /// How many rows have doubled backslashes.
+  private var doubledCount = 0
   private var hasHead = false
 
   private struct Head {
@@ -106,9 +113,14 @@ package final class DumpSource: RowSource {
     func bad(_ reason: String) -> SourceItem {
       .bad(BadRow(table: head.collection, row: "on line \(number)", reason: reason))
     }
-    guard let keyBytes = Self.bytes(keyLine, head), let value = Self.bytes(valueLine, head) else {
-      return bad("Its key or its value is not written as the head says.")
-    }
+    var isDoubled = false
+    let keyBytes: [UInt8]
+    let value: [UInt8]
+    do throws(BadField) {
+      keyBytes = try Self.bytes(keyLine, head, &isDoubled)
+      value = try Self.bytes(valueLine, head, &isDoubled)
+    } catch { return bad(error.reason) }
+    if isDoubled { doubledCount += 1 }
     guard let key = key(keyBytes, head) else {
       return bad(
         head.hasNumbers
@@ -130,10 +142,17 @@ package final class DumpSource: RowSource {
     return bytes.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }.rowKey
   }
 
-  private static func bytes(_ line: [UInt8], _ head: Head) -> [UInt8]? {
-    guard line.first == UInt8(ascii: " ") else { return nil }
+  /// The bytes that a line stands for. `isDoubled` is set if it has doubled backslashes.
+  private static func bytes(
+    _ line: [UInt8], _ head: Head, _ isDoubled: inout Bool
+  ) throws(BadField) -> [UInt8] {
+    let malformed = BadField(reason: "Its key or its value is not written as the head says.")
+    guard line.first == UInt8(ascii: " ") else { throw malformed }
     let text = line.dropFirst()
-    guard head.isPrinted else { return FieldType.hexadecimal(text) }
+    guard head.isPrinted else {
+      guard let bytes = FieldType.hexadecimal(text) else { throw malformed }
+      return bytes
+    }
     var bytes: [UInt8] = []
     var rest = text
     while let byte = rest.popFirst() {
@@ -143,9 +162,17 @@ package final class DumpSource: RowSource {
       }
       if rest.first == UInt8(ascii: "\\") {
         bytes.append(rest.removeFirst())
+        isDoubled = true
         continue
       }
-      guard rest.count >= 2, let escaped = FieldType.hexadecimal(rest.prefix(2)) else { return nil }
+      guard rest.count >= 2, let escaped = FieldType.hexadecimal(rest.prefix(2)) else { throw malformed }
+      // Of what can be printed a backslash alone is written so: that of others is one of the bytes.
+      guard !escaped.allSatisfy({ (0x20..<0x7f).contains($0) && $0 != UInt8(ascii: "\\") }) else {
+        throw BadField(
+          reason: """
+            It has a backslash that is not doubled, as mdb_dump -p of LMDB before 0.9.25 writes it. Dump without -p.
+            """)
+      }
       bytes += escaped
       rest = rest.dropFirst(2)
     }

@@ -27,7 +27,7 @@ package final class LineSource: BatchSource {
   ) throws -> Bool {
     let name = file.name
     let outcome = try lines.storeBatch(in: tx, skip: skip.map { skip in { try skip(BadRow($0, of: name)) } })
-    report.count(lines.rowCounts, byteCount: lines.byteCount)
+    report.count(lines.newRowCounts, byteCount: lines.byteCount)
     report.badCount = lines.badCount
     switch outcome {
     case .goesOn: return true

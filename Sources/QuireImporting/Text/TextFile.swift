@@ -33,7 +33,7 @@ final class TextFile {
   /// Some of the bytes that follow, at most `count`; none at the end.
   func read(_ count: Int) throws -> [UInt8] {
     do { return [UInt8](try handle.read(upToCount: count) ?? Data()) } catch {
-      throw ImportError("\(name) cannot be read: \(error)")
+      throw ImportError("\(name) cannot be read: \(ImportError.reason(error))")
     }
   }
 
