@@ -6,9 +6,10 @@ package import QuireDatabase
 
 /// Reads a keyed archive, or a property list in the binary form, as a value. No class is made of it.
 ///
-/// Texts, numbers, decimals, dates, data, UUIDs, URLs, lists, sets and dictionaries of Foundation's become plain values,
-/// and a dictionary with a key that is no text, or with one text twice, a list of pairs. An object of any other class
-/// becomes a record of its fields, in the order of their names, behind a field `$class` with the name of the class.
+/// Texts, numbers, decimals, dates, data, UUIDs, URLs, lists, sets and dictionaries of Foundation's become plain
+/// values, and a dictionary with a key that is no text, or with one text twice, a list of pairs. An object of any other
+/// class becomes a record of its fields, in the order of their names, behind a field `$class` with the name of the
+/// class.
 package struct ArchivedValue {
   /// What bytes are.
   package enum Kind: String, Sendable {
