@@ -6,7 +6,6 @@
 // Not for what it declares: it says whose C library this is, and the macros below ask for that.
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #if defined(__linux__)
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -51,6 +50,13 @@ typedef struct {
   int is_regular;
 } quire_file_status;
 
+// By names of our own: the headers that declare them would make this the module of what others import from there.
+#if defined(__linux__)
+extern off_t quire_lseek(int descriptor, off_t offset, int whence) __asm__("lseek");
+#elif defined(__APPLE__)
+extern off_t quire_lseek(int descriptor, off_t offset, int whence) __asm__("_lseek");
+#endif
+
 // Where the next bytes of the file stand that are no hole, from `offset` on; -1 if none follow. Where the system does
 // not tell, `offset`.
 static inline long long quire_next_data(int descriptor, long long offset) {
@@ -60,7 +66,7 @@ static inline long long quire_next_data(int descriptor, long long offset) {
 #else
   const int seek_data = 4;
 #endif
-  off_t found = lseek(descriptor, (off_t)offset, seek_data);
+  off_t found = quire_lseek(descriptor, (off_t)offset, seek_data);
   if (found >= 0) return (long long)found;
   if (errno == ENXIO) return -1;
 #endif
