@@ -20,7 +20,7 @@ struct SalvagedTrees {
   var unknown: [SalvagedTree] = []
 
   /// Whether it is a database of objects.
-  var hasObjects: Bool { rows != nil || collections != nil || dictionaries != nil }
+  var hasObjects: Bool { rows != nil || collections != nil || dictionaries != nil || info != nil }
 
   /// Sorts trees by their names. Of several with one name the first has it.
   init(_ trees: [SalvagedTree]) {
@@ -81,12 +81,12 @@ struct SalvagedTrees {
 extension SalvagedTrees {
   private struct Enough: Error {}
 
-  /// Finds out by their content what trees are whose names are lost: looks at their first entries. Where there are no
-  /// rows nothing is found, as other trees are not so certain to tell.
+  /// Finds out by their content what trees are whose names are lost: looks at their first entries. Where there are
+  /// neither rows nor what is noted of their format nothing is found, as other trees are not so certain to tell.
   mutating func recognize(_ reader: SalvageReader) throws {
     var trial = self
     try trial.recognizeAll(reader)
-    if trial.rows != nil { self = trial }
+    if trial.rows != nil || trial.info != nil { self = trial }
   }
 
   private mutating func recognizeAll(_ reader: SalvageReader) throws {

@@ -1,5 +1,7 @@
 // Noticing what others do to the files of an open database.
 
+internal import CQuirePlatform
+
 #if canImport(Darwin)
   internal import Darwin
 #else
