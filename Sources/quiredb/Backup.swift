@@ -7,7 +7,7 @@ import QuireStorage
 /// Copies a database to a new file.
 struct Backup: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Copies a database, compactly, to a new file, and verifies the copy.",
+    abstract: "Copies a database, compactly, to a new file, and verifies the copy. Changes nothing else.",
     discussion: """
       Nothing that exists is overwritten, and what is at the new path is always complete. A database that an app has \
       open is copied as of a checkpoint, which the app holds if it has a control socket; without one, call \

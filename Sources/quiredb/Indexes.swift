@@ -30,7 +30,7 @@ struct ListIndexes: ParsableCommand {
 
   /// The pages of each tree, by its name.
   private func countPages() throws -> [String: Int] {
-    let (engine, app) = try database.openEngine(isReadOnly: true)
+    let (engine, app) = try database.openEngine()
     let figures = try engine.treeStatistics()
     try app?.confirm()
     try engine.close()

@@ -31,15 +31,13 @@ struct LiveArgument: ParsableArguments {
     return (opened, app)
   }
 
-  /// Opens the files as an engine, read-only or for work on files that nobody has open.
-  func openEngine(isReadOnly: Bool = false) throws -> (StorageEngine, ControlClient?) {
-    func options(_ isReadOnly: Bool) -> StorageOptions {
-      StorageOptions(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: isReadOnly)
-    }
+  /// Opens the files as an engine, to read them only.
+  func openEngine() throws -> (StorageEngine, ControlClient?) {
+    let options = StorageOptions(maintainsWhenIdle: false, createsIfMissing: false, isReadOnly: true)
     return try open {
-      try StorageEngine(at: file, options: options(isReadOnly))
+      try StorageEngine(at: file, options: options)
     } held: { image in
-      try StorageEngine(at: file, options: options(true), held: image)
+      try StorageEngine(at: file, options: options, held: image)
     }
   }
 

@@ -16,7 +16,7 @@ struct Stats: ParsableCommand {
   func run() throws {
     let reporter = ProgressReporter(isShown: progress)
     try describing {
-      let (engine, app) = try database.openEngine(isReadOnly: true)
+      let (engine, app) = try database.openEngine()
       let figures: StorageTreeStatistics
       do {
         figures = try engine.treeStatistics { reporter.show($0) }
