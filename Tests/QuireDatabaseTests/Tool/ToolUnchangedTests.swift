@@ -8,7 +8,7 @@ import Testing
 #if os(Linux)
   @Suite struct ToolUnchangedTests {
     private static let commands = [
-      ["info"], ["info", "--pages"], ["check"], ["stats"], ["collections"], ["count"], ["get", "rows", "k7"],
+      ["info"], ["info", "--json"], ["check"], ["stats"], ["collections"], ["count", "rows"], ["get", "rows", "k7"],
       ["scan", "rows"],
       ["export"], ["extensions"], ["views"], ["edges"], ["feed"], ["indexes"], ["pages"], ["page", "2"], ["log"],
       ["backup"],
