@@ -169,8 +169,8 @@ struct Export: ParsableCommand {
   @Flag(help: "Shows on standard error how far the work has come.") var progress = false
 
   func validate() throws {
-    var names: Set<[UInt8]> = []
-    for name in collections where !names.insert(Array(name.utf8)).inserted {
+    var names: Set<ByteString> = []
+    for name in collections where !names.insert(ByteString(name)).inserted {
       throw ValidationError("“\(shown(name))” is named twice, and an import refuses rows that are there twice.")
     }
   }

@@ -73,7 +73,7 @@ package final class ControlClient {
   /// Sees that the app has the database at `file` open, and not another one: a socket may be named by mistake, and a
   /// file may have been renamed since.
   ///
-  /// - Throws: `notFound` if there is no such file, `fileChanged` if it is another one, `inputOutput`.
+  /// - Throws: `fileChanged` if it is another one; what opening a database at `file` throws, such as `notFound`.
   package func checkOpen(_ file: String) throws(DatabaseError) {
     let found: FileIdentity
     do throws(SystemError) {
@@ -81,10 +81,7 @@ package final class ControlClient {
       defer { data.close() }
       found = try data.status().identity
     } catch {
-      guard error.code == ENOENT else {
-        throw DatabaseError(.inputOutput, "The file cannot be examined. See its permissions.", path: file, cause: error)
-      }
-      throw DatabaseError(.notFound, "There is no database. Check the path.", path: file, cause: error)
+      throw DatabaseError(StorageError(opening: error, path: file))
     }
     guard let database, database.identity != found else { return }
     throw DatabaseError(

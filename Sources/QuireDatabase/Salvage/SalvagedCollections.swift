@@ -98,7 +98,7 @@ struct SalvagedCollections {
   mutating func nameRest() -> [SalvageFinding] {
     var findings: [SalvageFinding] = []
     for id in all.keys.sorted() where self[id].name == nil && self[id].kept > 0 {
-      var name = "salvaged.\(id.rawValue)"
+      var name = self.name(of: id)
       while names.contains(ByteString(name)) { name += "'" }
       names.insert(ByteString(name))
       let fields = self[id].format

@@ -7,7 +7,6 @@ internal import CQuirePlatform
 #else
   internal import Glibc
 #endif
-internal import CQuirePlatform
 
 /// A database that is made under a name of its own, beside the one that it gets at the end.
 package struct NewDatabaseFile: Sendable {

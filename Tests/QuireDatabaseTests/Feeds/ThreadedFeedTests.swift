@@ -48,27 +48,31 @@ import Testing
 
   struct Unequal: Error { let sum: Int, csn: String }
 
+  /// Starts a thread; what `body` throws is added to `errors`.
+  private static func start(
+    _ group: DispatchGroup, _ errors: Shared<[String]>, _ body: @escaping @Sendable () throws -> Void
+  ) {
+    group.enter()
+    Thread.detachNewThread {
+      do { try body() } catch { errors.withLock { $0.append("\(error)") } }
+      group.leave()
+    }
+  }
+
   @Test("Whatever writers do meanwhile, a consumer shows the state of one commit", arguments: [true, false])
   func sumsStayZero(isRelaxed: Bool) throws {
     let folder = try TestFolder()
     let db = try folder.open(Database.Options(durability: isRelaxed ? .relaxed : .full, feeds: [Self.feed]))
     let (isDone, counts, errors) = (Shared(false), Shared<[Int]>([]), Shared<[String]>([]))
     let (writers, readers) = (DispatchGroup(), DispatchGroup())
-    func start(_ group: DispatchGroup, _ body: @escaping @Sendable () throws -> Void) {
-      group.enter()
-      Thread.detachNewThread {
-        do { try body() } catch { errors.withLock { $0.append("\(error)") } }
-        group.leave()
-      }
-    }
     for seed in 0..<2 as Range<UInt64> {
-      start(writers) {
+      Self.start(writers, errors) {
         var random = SeededRandom(seed: seed)
         for _ in 0..<TestSize.trials(2_000, divisor: 20) { try Self.transfer(db, &random) }
       }
     }
     for mode in [FeedMode.state, .log] {
-      start(readers) {
+      Self.start(readers, errors) {
         let count = try Self.follow(db, mode, isDone)
         counts.withLock { $0.append(count) }
       }
@@ -114,15 +118,8 @@ import Testing
     let (isDone, errors, refusals) = (Shared(false), Shared<[String]>([]), Shared(0))
     let results = Shared<[(isStrict: Bool, rows: FeedRows)]>([])
     let (writers, readers) = (DispatchGroup(), DispatchGroup())
-    func start(_ group: DispatchGroup, _ body: @escaping @Sendable () throws -> Void) {
-      group.enter()
-      Thread.detachNewThread {
-        do { try body() } catch { errors.withLock { $0.append("\(error)") } }
-        group.leave()
-      }
-    }
     for seed in 0..<3 as Range<UInt64> {
-      start(writers) {
+      Self.start(writers, errors) {
         var random = SeededRandom(seed: seed)
         var left = TestSize.trials(3_000, divisor: 10)
         while left > 0 {
@@ -148,7 +145,7 @@ import Testing
       (keys, .state, false), (keys, .state, true),
     ]
     for consumer in consumers {
-      start(readers) {
+      Self.start(readers, errors) {
         while consumer.releases, refusals.withLock({ $0 }) == 0, !isDone.withLock({ $0 }) {
           Thread.sleep(forTimeInterval: 0.001)
         }
