@@ -26,6 +26,8 @@ let package = Package(
     .library(name: "QuireRelationships", targets: ["QuireRelationships"]),
     .library(name: "QuireViews", targets: ["QuireViews"]),
     .library(name: "QuireIndexes", targets: ["QuireIndexes"]),
+    .library(name: "QuireText", targets: ["QuireText"]),
+    .library(name: "QuireFullText", targets: ["QuireFullText"]),
     .library(name: "QuireTesting", targets: ["QuireTesting"]),
     .library(name: "YapCompat", targets: ["YapCompat"]),
     .library(name: "YapExtensions", targets: ["YapExtensions"]),
@@ -103,9 +105,18 @@ let package = Package(
       name: "QuireIndexes", dependencies: ["QuireDatabase", "QuireViews"], packageAccess: false,
       swiftSettings: safeSettings
     ),
+    // Tokens of texts and what they are compared by; knows no database.
+    .target(name: "QuireText", packageAccess: false, swiftSettings: safeSettings),
+    .target(
+      name: "QuireFullText", dependencies: ["QuireDatabase", "QuireIndexes", "QuireText"], packageAccess: false,
+      swiftSettings: safeSettings
+    ),
     .target(
       name: "Quire",
-      dependencies: ["QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireStorage", "QuireViews"],
+      dependencies: [
+        "QuireDatabase", "QuireFullText", "QuireIndexes", "QuireRelationships", "QuireStorage", "QuireText",
+        "QuireViews",
+      ],
       swiftSettings: safeSettings
     ),
     // Archives of Foundation's, read without it, for those who come from where they were stored.
@@ -228,6 +239,15 @@ let package = Package(
       dependencies: [
         "QuireDatabase", "QuireStorage", "QuireViews", "QuireTesting", .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
+    .testTarget(
+      name: "QuireTextTests", dependencies: ["QuireTesting", "QuireText"],
+      swiftSettings: settings
+    ),
+    .testTarget(
+      name: "QuireFullTextTests",
+      dependencies: ["CSQLite3", "QuireDatabase", "QuireFullText", "QuireIndexes", "QuireTesting", "QuireText"],
+      swiftSettings: settings
+    ),
     .testTarget(
       name: "QuireIndexesTests", dependencies: ["QuireDatabase", "QuireIndexes", "QuireTesting", "QuireViews"],
       swiftSettings: settings),

@@ -46,6 +46,18 @@ extension ExtensionSorter where Key == [UInt8] {
   }
 }
 
+extension ExtensionSorter {
+  /// Calls `body` with all entries in the order of their keys, where they lie: for what is made of neighbours before it
+  /// is stored. The key's bytes are those of `orderedBytes`. Nothing can be appended afterwards.
+  ///
+  /// - Throws: also what `body` throws; `outOfMemory`, `inputOutput` and `damagedPage` of the temporary file.
+  public func forEach(_ body: (_ key: RawSpan, _ value: RawSpan) throws -> Void) throws {
+    do {
+      try unsafe sorter.forEach { key, value in try unsafe body(key.bytes, value.bytes) }
+    } catch let error as StorageError { throw DatabaseError(error) }
+  }
+}
+
 extension Database {
   /// A sorter for a tree of an extension.
   ///

@@ -42,6 +42,13 @@ struct Layers {
     Layers(
       module: "QuireIndexes",
       folders: ["Values", "Conditions", "Declaring", "Storage", "Planning", "Registering", "Querying"]),
+    Layers(module: "QuireText", folders: ["Unicode", "Stemming", "Tokenizing"]),
+    Layers(
+      module: "QuireFullText",
+      folders: [
+        "Expressions", "Postings", "Declaring", "Storage", "Upkeep", "Searching", "Ranking", "Building", "Registering",
+        "Results",
+      ]),
     Layers(
       module: "QuireViews", folders: ["Sorting", "Storage", "Views", "Mappings", "Changes", "Screen"]),
     // `Core` has the four types that hold each other, databases, connections, transactions and extensions, with what

@@ -15,7 +15,11 @@ enum ModuleImports {
     "QuireViews": ["QuireDatabase"],
     "QuireRelationships": ["QuireDatabase"],
     "QuireIndexes": ["QuireDatabase", "QuireViews"],
-    "Quire": ["QuireStorage", "QuireDatabase", "QuireIndexes", "QuireViews", "QuireRelationships"],
+    "QuireText": [],
+    "QuireFullText": ["QuireDatabase", "QuireIndexes", "QuireText"],
+    "Quire": [
+      "QuireStorage", "QuireDatabase", "QuireFullText", "QuireIndexes", "QuireText", "QuireViews", "QuireRelationships",
+    ],
     // What Foundation's archives hold, for who reads rows that were stored as such.
     "QuireArchives": [],
     "YapCompat": ["Quire", "QuireArchives", "QuireDatabase", "QuireViews", "QuireRelationships"],
