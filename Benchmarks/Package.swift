@@ -65,10 +65,12 @@ let package = Package(
       dependencies: [
         "CCallgrind",
         .product(name: "QuireDatabase", package: "quire"),
+        .product(name: "QuireFullText", package: "quire"),
         .product(name: "QuireIndexes", package: "quire"),
         .product(name: "QuireRelationships", package: "quire"),
         .product(name: "QuireStorage", package: "quire"),
         .product(name: "QuireTesting", package: "quire"),
+        .product(name: "QuireText", package: "quire"),
         .product(name: "QuireViews", package: "quire"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),

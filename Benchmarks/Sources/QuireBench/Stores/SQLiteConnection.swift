@@ -61,6 +61,13 @@
     /// How many rows the last statement changed.
     var changes: CInt { sqlite3_changes(handle) }
 
+    /// The bytes that commits have added to the log since the file was opened: pages with their heads.
+    var logByteCount: Int {
+      var (pages, highest): (CInt, CInt) = (0, 0)
+      sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &highest, 0)
+      return Int(pages) * (4096 + 24)
+    }
+
     func close() throws {
       for statement in statements.values { sqlite3_finalize(statement) }
       try check(sqlite3_close(handle))
