@@ -24,6 +24,8 @@ struct SearchBench: ParsableCommand {
   var directory: String?
   @Option(help: "Writes the table to this file as Markdown.")
   var markdown: String?
+  @Option(help: "Writes the texts to this file, for compare-search, and measures nothing.")
+  var write: String?
 
   /// All that can be measured.
   static var all: [any SearchedStore.Type] {
@@ -42,6 +44,7 @@ struct SearchBench: ParsableCommand {
 
   func run() throws {
     let texts = try SearchTexts(path: texts)
+    if let write { return try texts.write(0..<(count ?? texts.originals.count), to: write) }
     let plan = SearchPlan(count: count ?? texts.originals.count, commits: commits, cacheSize: cache << 20)
     let usual = Self.all.filter { $0.findsTheSame }
     let stores = try self.stores.map { try chosen($0, among: Self.all, named: { $0.name }) } ?? usual

@@ -58,8 +58,19 @@ final class SearchTexts: Sendable {
   /// The text of a number; the same for all runs and stores.
   subscript(number: Int) -> SearchText { number < originals.count ? originals[number] : made(number) }
 
-  /// The texts of these numbers.
-  subscript(numbers: Range<Int>) -> [SearchText] { numbers.map { self[$0] } }
+  /// Writes the texts of these numbers as the file has them that they were read from.
+  func write(_ numbers: Range<Int>, to path: String) throws {
+    try expect(FileManager.default.createFile(atPath: path, contents: nil), "\(path) cannot be made")
+    let file = try FileHandle(forWritingTo: URL(fileURLWithPath: path))
+    for first in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 1000) {
+      let lines = (first..<min(numbers.upperBound, first + 1000)).map { number in
+        let text = self[number]
+        return "\(number + 1)\t\(text.name)\t\(text.summary)\t\(text.body)\n"
+      }
+      try file.write(contentsOf: Data(lines.joined().utf8))
+    }
+    try file.close()
+  }
 
   private func made(_ number: Int) -> SearchText {
     var random = SeededRandom(seed: seed &+ UInt64(number) &* 0x9e37_79b9)
