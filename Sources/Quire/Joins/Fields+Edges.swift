@@ -61,6 +61,8 @@ private struct EdgeSelection<Source: Sendable, Other: Sendable, OtherMetadata: S
   var name: String { "edges “\(edgeName)” \(isForwards ? "to" : "from") “\(query.collection.name)”" }
   /// The other ends of edges of a name may be rows of any collection.
   var spansCollections: Bool { true }
+  /// Edges come and go, and so do the rows at their other ends.
+  var dependsOnOtherRows: Bool { true }
 
   func rows(in tx: ReadTransaction) throws -> any SelectedRows {
     EdgeRows(

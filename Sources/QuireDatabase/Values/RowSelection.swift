@@ -10,12 +10,29 @@ public protocol RowSelection: Sendable {
   /// Whether it may give rows of collections other than the one that is asked, which are left out then. Without, they
   /// are refused.
   var spansCollections: Bool { get }
+  /// Whether a row may come or go by a change of something else than the row: of another row, as with edges and limits,
+  /// or of what no row tells. What follows a selection, like a search view, asks about the changed rows alone if not,
+  /// and otherwise for all rows again with every commit. False by default.
+  var dependsOnOtherRows: Bool { get }
+  /// A text of which the same selection can be made again, for what is stored of it, such as the text that was searched
+  /// for. Nil, by default, if there is none.
+  var storedForm: String? { get }
   /// What it selects in a transaction, for one run of a query.
   func rows(in tx: ReadTransaction) throws -> any SelectedRows
 }
 
 extension RowSelection {
   public var spansCollections: Bool { false }
+  public var dependsOnOtherRows: Bool { false }
+  public var storedForm: String? { nil }
+}
+
+/// A selection that tells how well a row fits, like a search by words.
+public protocol RankedSelection: RowSelection {
+  /// The best rows, the best one first, with their scores, of which a higher one is better.
+  ///
+  /// - Parameter limit: how many at the most.
+  func rankedRowIDs(limit: Int, in tx: ReadTransaction) throws -> [(rowID: RowID, score: Double)]
 }
 
 /// What a selection selects in one transaction.
@@ -30,11 +47,15 @@ public protocol SelectedRows: AnyObject {
   func cost(upTo limit: Int) throws -> Int?
   /// The numbers of all rows, in any order; some may stand there twice, and some be gone.
   func rowIDs() throws -> [RowID]
+  /// Calls `body` with the numbers of all rows, as `rowIDs` gives them, which it calls by default. One that finds them
+  /// step by step can be stopped so: by an error of `body`'s, which is rethrown.
+  func forEachRowID(_ body: (RowID) throws -> Void) throws
   /// Those of some rows that are selected, in any order. By default looked up among all.
   func filter(_ rowIDs: [RowID]) throws -> [RowID]
 }
 
 extension SelectedRows {
+  public func forEachRowID(_ body: (RowID) throws -> Void) throws { try rowIDs().forEach(body) }
   public func filter(_ rowIDs: [RowID]) throws -> [RowID] {
     let all = Set(try self.rowIDs())
     return rowIDs.filter { all.contains($0) }

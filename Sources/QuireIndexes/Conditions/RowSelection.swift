@@ -35,6 +35,8 @@ final class SelectionTest: Sendable {
 private struct FoundSelection: RowSelection {
   let name: String
   let find: @Sendable (ReadTransaction) throws -> [RowID]
+  /// Nothing tells what the closure reads.
+  var dependsOnOtherRows: Bool { true }
 
   func rows(in tx: ReadTransaction) throws -> any SelectedRows { FoundList(name, tx, find) }
 }
