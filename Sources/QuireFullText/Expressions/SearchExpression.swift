@@ -3,56 +3,50 @@
 /// What is searched for: words, phrases, beginnings of words, and what joins them.
 ///
 /// Words are texts as users write them: the tokenizer of the full text cuts them when the search is run, and a word of
-/// several tokens is a phrase.
+/// several tokens is a phrase. An expression is read from text by ``init(_:fields:)``, made of what somebody types into
+/// a search field by ``init(typing:in:)``, or put together:
+///
+/// ```swift
+/// let trains: SearchExpression = (.phrase("night train") || .prefix("express")) && !.word("live", in: "title")
+/// ```
+///
+/// A value, free of the database: it can be kept, compared and sent to other threads.
 public indirect enum SearchExpression: Hashable, Sendable {
-  /// Rows with these phrases, all within a stretch of text.
+  /// Rows with these phrases, all within a stretch of text. None if no phrase has a token.
   case near(NearGroup)
-  /// Rows that all of these find; all rows of none.
+  /// Rows that all of these groups find, as words that stand one behind the other are meant. A group without a token
+  /// is left out; where no group has one, nothing is found.
+  case groups([NearGroup])
+  /// Rows that all of these find; all rows if there is none of them. One that has no token finds nothing.
   case all([SearchExpression])
-  /// Rows that at least one of these finds; none of none.
+  /// Rows that at least one of these finds; none if there is none of them.
   case any([SearchExpression])
   /// Rows that the first finds and the second does not.
   case excluding(SearchExpression, SearchExpression)
-  /// Rows of all.
+  /// Rows of all, also those without a token.
   case everything
-}
 
-/// Phrases that stand near each other, or a single one.
-public struct NearGroup: Hashable, Sendable {
-  /// At least one.
-  public var phrases: [Phrase]
-  /// How many tokens may stand between the phrases, at the most; without meaning for a single phrase.
-  public var distance: Int
-  /// The fields that count; nil for all.
-  public var fields: FieldChoice?
+  /// How many levels an expression may have.
+  public static let depthLimit = 256
 
-  public init(_ phrases: [Phrase], distance: Int = 10, fields: FieldChoice? = nil) {
-    (self.phrases, self.distance, self.fields) = (phrases, distance, fields)
+  /// How many levels the expression has: 1 for words, 2 for what joins these, and so on. O(size), without recursion.
+  public var depth: Int {
+    var deepest = 0
+    var open = [(expression: self, level: 1)]
+    while let (expression, level) = open.popLast() {
+      deepest = max(deepest, level)
+      switch expression {
+      case .all(let parts), .any(let parts): open += parts.map { ($0, level + 1) }
+      case .excluding(let kept, let excluded): open += [(kept, level + 1), (excluded, level + 1)]
+      case .near, .groups, .everything: break
+      }
+    }
+    return deepest
   }
-}
 
-/// Texts whose tokens stand one behind the other.
-public struct Phrase: Hashable, Sendable {
-  /// The texts, as users write them.
-  public var texts: [String]
-  /// Whether the last token stands for all that begin with it.
-  public var isPrefix: Bool
-  /// Whether the phrase has to be the beginning of a field.
-  public var isAtStart: Bool
-
-  public init(_ texts: [String], isPrefix: Bool = false, isAtStart: Bool = false) {
-    (self.texts, self.isPrefix, self.isAtStart) = (texts, isPrefix, isAtStart)
-  }
-}
-
-/// Some fields of a full text, by name.
-public struct FieldChoice: Hashable, Sendable {
-  /// The names.
-  public var names: Set<String>
-  /// Whether all other fields are meant.
-  public var isComplement: Bool
-
-  public init(_ names: Set<String>, isComplement: Bool = false) {
-    (self.names, self.isComplement) = (names, isComplement)
+  /// Throws if the expression has more than ``depthLimit`` levels, so that what walks through it may call itself.
+  func checkDepth() throws(FullTextError) {
+    let depth = self.depth
+    if depth > Self.depthLimit { throw .tooDeep(levels: depth) }
   }
 }
