@@ -56,9 +56,8 @@ enum PackedNumbers {
       }
       return unsafe planWithExceptions(numbers.count, counts, greatest)
     }
-    if maySplit, best.width > 0 || best.byteCount > 0, let split = planSplit(numbers), split.byteCount < best.byteCount {
-      best = split
-    }
+    guard maySplit, best.byteCount > 0, let split = planSplit(numbers) else { return best }
+    if split.byteCount < best.byteCount { best = split }
     return best
   }
 
