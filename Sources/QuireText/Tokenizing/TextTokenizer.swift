@@ -1,0 +1,135 @@
+// The tokenizers that are built in.
+
+/// The tokenizers that are built in: words of all languages, FTS5's `unicode61`, substrings and identifiers.
+///
+/// They are had as members of ``Tokenizer``:
+///
+/// ```swift
+/// let tokenizer: any Tokenizer = .words                      // "Straßen, Cafés" gives strassen, cafes
+/// let stemmed: any Tokenizer = .words.keepingAccents()       // strassen, cafés
+/// ```
+///
+/// Each takes any bytes: those that are no UTF-8 count as U+FFFD, which is in no word. A token is cut at 1,024 bytes
+/// between two scalars; its range is whole all the same. Tokens come in the order in which they begin, and none is
+/// empty. Text is read once and nothing is allocated for a token, so that texts may have any length. Every thread may
+/// use a tokenizer at any time.
+public struct TextTokenizer: Tokenizer, Hashable {
+  /// What is cut.
+  enum Form: Hashable, Sendable {
+    case words
+    case unicode61(Unicode61Settings)
+    case trigrams
+    case identifiers
+  }
+
+  let form: Form
+  private(set) var keepsAccents = false
+  private(set) var keepsCase = false
+
+  /// The version of the rules: another one wherever some text gives other tokens than before.
+  private static let version = 1
+
+  init(_ form: Form) { self.form = form }
+
+  /// Tells accents: `café` is found by `café` alone. What is canonically equal stays equal. For words and identifiers;
+  /// what the others do with accents is in their own arguments.
+  public func keepingAccents() -> Self {
+    var tokenizer = self
+    tokenizer.keepsAccents = hasAccents
+    return tokenizer
+  }
+
+  /// Tells capitals: `Polish` is not found by `polish`. For words, identifiers and trigrams; `unicode61` has no such
+  /// option in FTS5 either.
+  public func keepingCase() -> Self {
+    var tokenizer = self
+    tokenizer.keepsCase = hasCase
+    return tokenizer
+  }
+
+  private var hasAccents: Bool { form == .words || form == .identifiers }
+  private var hasCase: Bool { hasAccents || form == .trigrams }
+
+  public var identity: String {
+    let name =
+      switch form {
+      case .words: "words"
+      case .unicode61(let settings): "unicode61(\(settings.identity))"
+      case .trigrams: "trigrams"
+      case .identifiers: "identifiers"
+      }
+    let options = (keepsAccents ? "+accents" : "") + (keepsCase ? "+case" : "")
+    return "\(name)\(options)/\(Self.version)/unicode-\(UnicodeData.version)"
+  }
+
+  public func forEachToken(
+    in text: RawSpan, for purpose: TokenPurpose, _ body: (_ term: RawSpan, _ place: TokenPlace) throws -> Void
+  ) throws {
+    try unsafe text.withUnsafeBytes { bytes in
+      guard let view = unsafe ByteView(bytes) else { return }
+      try TokenBuffer.withBuffer { buffer in
+        switch form {
+        case .words:
+          var scanner = WordScanner(view, buffer, purpose, keepingAccents: keepsAccents, keepingCase: keepsCase)
+          try scanner.scan(body)
+        case .unicode61(let settings):
+          var scanner = Unicode61Scanner(view, buffer, settings)
+          try scanner.scan(body)
+        case .trigrams:
+          var scanner = TrigramScanner(view, buffer, keepingCase: keepsCase)
+          try scanner.scan(body)
+        case .identifiers:
+          var scanner = IdentifierScanner(
+            view, buffer, purpose, keepingAccents: keepsAccents, keepingCase: keepsCase)
+          try scanner.scan(body)
+        }
+      }
+    }
+  }
+}
+
+extension Tokenizer where Self == TextTokenizer {
+  /// Words of all languages, by Unicode Standard Annex 29, without regard to case, accents and width of letters: the
+  /// tokenizer to choose where nothing speaks for another.
+  ///
+  /// Emoji are words; what has no letter, number or emoji is none. A colon parts words. Languages that put no spaces
+  /// between words (Chinese, Japanese, Thai, Khmer, Lao, Burmese), and Korean, which puts particles right behind them,
+  /// are cut into overlapping pairs of characters: of a run ABC, a document has the tokens AB, BC and C, and a query
+  /// asks for AB and BC next to each other; a run of one character asks for everything that begins with it. So every
+  /// substring of a run is found, and nothing else. A character is a letter with its marks, as in Thai, where other
+  /// marks make another word.
+  public static var words: TextTokenizer { TextTokenizer(.words) }
+
+  /// The words of FTS5's tokenizer of this name, exactly as in SQLite 3.40: runs of scalars of the categories L*, N*
+  /// and Co and diacritics behind them, with simple folding of case.
+  ///
+  /// - Parameters:
+  ///   - removeDiacritics: from which letters diacritics are taken.
+  ///   - tokenCharacters: scalars that are in tokens all the same, as `tokenchars` in FTS5.
+  ///   - separators: scalars that are not, as `separators` there.
+  public static func unicode61(
+    removeDiacritics: DiacriticRemoval = .simple, tokenCharacters: String = "", separators: String = ""
+  ) -> TextTokenizer {
+    TextTokenizer(.unicode61(Unicode61Settings(removeDiacritics, tokenCharacters, separators)))
+  }
+
+  /// All runs of three characters, as FTS5's tokenizer of this name, without regard to case: substrings of three
+  /// characters and more are found by phrases. Of a shorter text there are no tokens.
+  public static var trigrams: TextTokenizer { TextTokenizer(.trigrams) }
+
+  /// Names in programs: of `parseHTTPRequest2`, a document has the tokens parse, http, request and 2, and
+  /// parsehttprequest2 at the position of the first; a query asks for the parts next to each other. Parts end where
+  /// capitals begin (the last one of several, if a small letter follows), between letters and digits, and at `_`, `.`,
+  /// `-` and `$` between them, which are in no token.
+  public static var identifiers: TextTokenizer { TextTokenizer(.identifiers) }
+}
+
+/// From which letters FTS5's `unicode61` takes diacritics.
+public enum DiacriticRemoval: Int, Hashable, Sendable, CaseIterable {
+  /// From none: `remove_diacritics 0`.
+  case none
+  /// From letters with one diacritic: `remove_diacritics 1`, which is what FTS5 does unless told otherwise.
+  case simple
+  /// From all: `remove_diacritics 2`.
+  case complete
+}

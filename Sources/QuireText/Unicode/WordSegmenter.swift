@@ -1,0 +1,135 @@
+// Where words end, by Unicode Standard Annex 29.
+
+/// Finds the ends of words by the rules WB1 to WB999 of Unicode 15.0.
+///
+/// The rules of `.standard` are those of the annex. Those of `.search` differ in two points:
+/// 1. A colon does not join letters, as in the rules that the Common Locale Data Repository has for most languages:
+///    in `title:blue` are two words.
+/// 2. There is an end in front of each letter of the scripts that put no spaces between words, and of Hangul, as these
+///    are cut in another way.
+struct WordSegmenter {
+  /// Which rules hold.
+  enum Rules {
+    case standard, search
+  }
+
+  let text: ByteView
+  let kinds: KindTable
+  let rules: Rules
+
+  init(_ text: ByteView, _ kinds: KindTable, _ rules: Rules) {
+    (self.text, self.kinds, self.rules) = (text, kinds, rules)
+  }
+
+  /// A piece of the text between two ends.
+  struct Segment {
+    var end: Int
+    /// The bits of the kinds of all its scalars together.
+    var bits: UInt32
+  }
+
+  private static let newlines: UInt32 =
+    1 << WordBreak.carriageReturn | 1 << WordBreak.lineFeed | 1 << WordBreak.newline
+  /// What belongs to the scalar in front of it: rule WB4.
+  private static let attached: UInt32 = 1 << WordBreak.extend | 1 << WordBreak.format | 1 << WordBreak.zeroWidthJoiner
+  private static let letters: UInt32 = 1 << WordBreak.letter | 1 << WordBreak.hebrewLetter
+  /// Rules WB5, WB8 to WB10, WB13a and WB13b: any two of these stay together.
+  private static let joined: UInt32 = letters | 1 << WordBreak.numeric | 1 << WordBreak.extendNumLet
+  /// Rules WB13, WB13a and WB13b for Katakana.
+  private static let joinedKatakana: UInt32 = 1 << WordBreak.katakana | 1 << WordBreak.extendNumLet
+
+  private func kind(at index: Int) -> (kind: ScalarKind, length: Int) {
+    let (scalar, length) = text.scalar(at: index)
+    return (kinds[scalar], length)
+  }
+
+  /// The class of a kind under these rules.
+  @inline(__always) private func wordBreak(_ kind: ScalarKind) -> UInt32 {
+    let wordBreak = kind.wordBreak
+    if wordBreak != WordBreak.colon { return wordBreak }
+    return rules == .standard ? WordBreak.midLetter : WordBreak.other
+  }
+
+  /// The piece that begins at an end of another, or at the beginning of the text.
+  func segment(at start: Int) -> Segment {
+    var (first, length) = kind(at: start)
+    var segment = Segment(end: start + length, bits: first.bits)
+    /// The class of the scalar in front, and of the one in front that is not attached to another.
+    var last = wordBreak(first)
+    if Self.newlines & 1 << last != 0 {
+      if last == WordBreak.carriageReturn, segment.end < text.count, text[segment.end] == UInt8(ascii: "\n") {
+        segment.end += 1
+      }
+      return segment
+    }
+    var left = last
+    var isPairOpen = left == WordBreak.regionalIndicator
+    while segment.end < text.count {
+      (first, length) = kind(at: segment.end)
+      let next = wordBreak(first)
+      let bit: UInt32 = 1 << next
+      if Self.newlines & bit != 0 { break }
+      if rules == .search, first.isUnspaced { break }
+      if Self.attached & bit != 0 {
+        segment.end += length
+        segment.bits |= first.bits
+        last = next
+        continue
+      }
+      let isPictureOfSequence = last == WordBreak.zeroWidthJoiner && first.isPictographic
+      let areSpaces = last == WordBreak.space && next == WordBreak.space
+      if isPictureOfSequence || areSpaces || Self.joins(left, bit) {
+        // Nothing stands between them.
+      } else if left == WordBreak.regionalIndicator, next == left, isPairOpen {
+        isPairOpen = false
+      } else if let jump = jump(over: next, length, from: left, at: segment.end) {
+        segment.end = jump.end
+        segment.bits |= jump.bits
+        (left, last) = (jump.last, jump.last)
+        continue
+      } else {
+        break
+      }
+      segment.end += length
+      segment.bits |= first.bits
+      (left, last) = (next, next)
+    }
+    return segment
+  }
+
+  @inline(__always) private static func joins(_ left: UInt32, _ bit: UInt32) -> Bool {
+    joined & 1 << left != 0 && joined & bit != 0 || joinedKatakana & 1 << left != 0 && joinedKatakana & bit != 0
+  }
+
+  /// Rules WB6 to WB7c, WB11 and WB12: what stands in the middle of a word, together with what goes on behind it.
+  private func jump(
+    over middle: UInt32, _ length: Int, from left: UInt32, at start: Int
+  ) -> (end: Int, bits: UInt32, last: UInt32)? {
+    let wanted: UInt32
+    switch middle {
+    case WordBreak.midLetter where Self.letters & 1 << left != 0: wanted = Self.letters
+    case WordBreak.midNumLet, WordBreak.singleQuote:
+      guard Self.letters & 1 << left != 0 else { fallthrough }
+      wanted = Self.letters
+    case WordBreak.midNum:
+      guard left == WordBreak.numeric else { return nil }
+      wanted = 1 << WordBreak.numeric
+    case WordBreak.doubleQuote where left == WordBreak.hebrewLetter: wanted = 1 << WordBreak.hebrewLetter
+    default: return nil
+    }
+    var (end, bits) = (start + length, UInt32(0))
+    while end < text.count {
+      let (kind, length) = kind(at: end)
+      let next = wordBreak(kind)
+      if rules == .search, kind.isUnspaced { break }
+      end += length
+      bits |= kind.bits
+      if Self.attached & 1 << next != 0 { continue }
+      if wanted & 1 << next != 0 { return (end, bits, next) }
+      break
+    }
+    // A quotation mark stays with a Hebrew letter in front of it.
+    if middle == WordBreak.singleQuote, left == WordBreak.hebrewLetter { return (start + length, 0, middle) }
+    return nil
+  }
+}
