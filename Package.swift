@@ -240,7 +240,7 @@ let package = Package(
         "QuireDatabase", "QuireStorage", "QuireViews", "QuireTesting", .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
     .testTarget(
-      name: "QuireTextTests", dependencies: ["QuireTesting", "QuireText"],
+      name: "QuireTextTests", dependencies: ["CSQLite3", "QuireTesting", "QuireText"],
       swiftSettings: settings
     ),
     .testTarget(
