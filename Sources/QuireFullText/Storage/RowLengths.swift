@@ -1,0 +1,127 @@
+// The lengths of rows, in chunks of neighbours.
+
+internal import QuireDatabase
+
+/// The lengths of 256 rows whose numbers follow each other: in tokens, of all fields together.
+///
+/// As bytes: two for each row, the lower one first, without those behind the last row that has a length.
+struct LengthChunk: Hashable {
+  static let rowCount = 256
+  /// Stands for lengths of this and above, which the row's record has.
+  static let long: UInt16 = .max
+
+  /// All of them, or none.
+  private(set) var lengths: [UInt16] = []
+
+  init() {}
+
+  /// The chunk of bytes; nil if they break the format.
+  init?(_ bytes: RawSpan) {
+    guard bytes.byteCount <= 2 * Self.rowCount, bytes.byteCount % 2 == 0, bytes.byteCount > 0 else { return nil }
+    lengths = [UInt16](repeating: 0, count: Self.rowCount)
+    for index in 0..<bytes.byteCount / 2 {
+      lengths[index] = unsafe UInt16(
+        littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 2 * index, as: UInt16.self))
+    }
+    if lengths[bytes.byteCount / 2 - 1] == 0 { return nil }
+  }
+
+  /// The number of the chunk that a row is in: that of the row, as keys have it, without the lowest byte.
+  @inline(__always) static func number(of row: RowID) -> UInt64 { row.ordered >> 8 }
+  /// Where in its chunk a row is.
+  @inline(__always) static func place(of row: RowID) -> Int { Int(truncatingIfNeeded: row.ordered & 0xff) }
+
+  /// The key of a chunk.
+  static func key(_ number: UInt64) -> [UInt8] {
+    var key: [UInt8] = []
+    key.appendBigEndian(number)
+    return key
+  }
+
+  /// The number of the chunk of a key; nil if it is none.
+  static func number(ofKey key: RawSpan) -> UInt64? {
+    guard key.byteCount == 8 else { return nil }
+    let number = UInt64(bigEndian: unsafe key.unsafeLoadUnaligned(as: UInt64.self))
+    return number >> 56 == 0 ? number : nil
+  }
+
+  /// The length of a row at a place; `long` for one that its record tells.
+  subscript(place: Int) -> UInt16 {
+    @inline(__always) get { lengths.isEmpty ? 0 : lengths[place] }
+    set {
+      if lengths.isEmpty {
+        if newValue == 0 { return }
+        lengths = [UInt16](repeating: 0, count: Self.rowCount)
+      }
+      lengths[place] = newValue
+    }
+  }
+
+  /// The bytes of the chunk; none if no row has a length.
+  var bytes: [UInt8] {
+    guard let last = lengths.lastIndex(where: { $0 != 0 }) else { return [] }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(2 * (last + 1))
+    for length in lengths[...last] {
+      bytes.append(UInt8(truncatingIfNeeded: length))
+      bytes.append(UInt8(truncatingIfNeeded: length >> 8))
+    }
+    return bytes
+  }
+}
+
+/// Reads lengths of rows, and keeps the chunks that it has read: for one query, or for what a transaction merges at a
+/// time. Good until the lengths change.
+final class RowLengths {
+  private let trees: FullTextTrees
+  private var chunks: [UInt64: LengthChunk] = [:]
+  // The chunk that was asked for last: most rows come in order.
+  private var lastNumber: UInt64 = .max
+  private var last = LengthChunk()
+
+  init(_ trees: FullTextTrees) { self.trees = trees }
+
+  /// The length of a row, in tokens of all its fields; 0 of one that has none.
+  @inline(__always)
+  func length(of row: RowID) throws -> Int {
+    if LengthChunk.number(of: row) != lastNumber { try find(LengthChunk.number(of: row)) }
+    let length = last[LengthChunk.place(of: row)]
+    return length == LengthChunk.long ? try longLength(of: row) : Int(length)
+  }
+
+  /// The chunk of a number, as it is stored.
+  func chunk(_ number: UInt64) throws -> LengthChunk {
+    if number != lastNumber { try find(number) }
+    return last
+  }
+
+  @inline(never) private func find(_ number: UInt64) throws {
+    let found = try chunks[number] ?? read(number)
+    chunks[number] = found
+    (lastNumber, last) = (number, found)
+  }
+
+  private func read(_ number: UInt64) throws -> LengthChunk {
+    let key = LengthChunk.key(number)
+    let found = try trees.lengths.withValue(for: key) { bytes in
+      guard let chunk = LengthChunk(bytes) else {
+        throw trees.damaged(FullTextTrees.lengthsName, key, "a chunk of lengths breaks the format")
+      }
+      return chunk
+    }
+    return found ?? LengthChunk()
+  }
+
+  @inline(never) private func longLength(of row: RowID) throws -> Int {
+    guard let record = try trees.record(of: row), record.length >= UInt64(LengthChunk.long) else {
+      throw trees.damaged(FullTextTrees.lengthsName, row.orderedBytes, "\(row) is long there, and has no such record")
+    }
+    return Int(record.length)
+  }
+
+  /// Forgets what it has read: lengths have changed.
+  func forget() {
+    chunks.removeAll(keepingCapacity: true)
+    (lastNumber, last) = (.max, LengthChunk())
+  }
+}
