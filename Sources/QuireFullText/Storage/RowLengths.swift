@@ -75,30 +75,30 @@ struct LengthChunk: Hashable {
 final class RowLengths {
   private let trees: FullTextTrees
   private var chunks: [UInt64: LengthChunk] = [:]
-  // The chunk that was asked for last: most rows come in order.
-  private var lastNumber: UInt64 = .max
-  private var last = LengthChunk()
+  // The chunk that was asked for last: most rows come in order. Unchecked: one thread, and no closure has them.
+  @exclusivity(unchecked) private var lastNumber: UInt64 = .max
+  @exclusivity(unchecked) private var last = LengthChunk()
 
   init(_ trees: FullTextTrees) { self.trees = trees }
 
   /// The length of a row, in tokens of all its fields; 0 of one that has none.
   @inline(__always)
   func length(of row: RowID) throws -> Int {
-    if LengthChunk.number(of: row) != lastNumber { try find(LengthChunk.number(of: row)) }
-    let length = last[LengthChunk.place(of: row)]
+    if unsafe LengthChunk.number(of: row) != lastNumber { try find(LengthChunk.number(of: row)) }
+    let length = unsafe last[LengthChunk.place(of: row)]
     return length == LengthChunk.long ? try longLength(of: row) : Int(length)
   }
 
   /// The chunk of a number, as it is stored.
   func chunk(_ number: UInt64) throws -> LengthChunk {
-    if number != lastNumber { try find(number) }
-    return last
+    if unsafe number != lastNumber { try find(number) }
+    return unsafe last
   }
 
   @inline(never) private func find(_ number: UInt64) throws {
     let found = try chunks[number] ?? read(number)
     chunks[number] = found
-    (lastNumber, last) = (number, found)
+    unsafe (lastNumber, last) = (number, found)
   }
 
   private func read(_ number: UInt64) throws -> LengthChunk {
@@ -122,6 +122,6 @@ final class RowLengths {
   /// Forgets what it has read: lengths have changed.
   func forget() {
     chunks.removeAll(keepingCapacity: true)
-    (lastNumber, last) = (.max, LengthChunk())
+    unsafe (lastNumber, last) = (.max, LengthChunk())
   }
 }

@@ -11,7 +11,7 @@ internal import QuireText
 /// Invariants, once it is finished:
 /// 1. `order` has each term once, in the order of its bytes.
 /// 2. The places of a term are in the order of fields, and of positions within one, and none is there twice.
-final class DocumentTerms {
+struct DocumentTerms {
   /// One term.
   struct Term {
     /// Where its bytes are in `bytes`.
@@ -24,6 +24,12 @@ final class DocumentTerms {
     var placeEnd: Int
   }
 
+  /// A term in the order of terms.
+  private struct Ordered {
+    let prefix: UInt64
+    let index: Int32
+  }
+
   /// A token that is a term.
   private struct Token {
     let term: Int32
@@ -33,8 +39,8 @@ final class DocumentTerms {
 
   private var bytes: [UInt8] = []
   private(set) var terms: [Term] = []
-  /// The indexes of the terms in the order of their bytes.
-  private(set) var order: [Int32] = []
+  /// The terms in the order of their bytes.
+  private var order: [Ordered] = []
   private var tokens: [Token] = []
   /// For each hash, from its place on, the index of a term and 1; 0 where there is none.
   private var slots = [Int32](repeating: 0, count: 256)
@@ -64,7 +70,7 @@ final class DocumentTerms {
   /// Takes in the texts of a row, which `forEachText` hands over, in the place of the row before.
   ///
   /// - Throws: what `forEachText` throws, `FullTextError.tooManyTokens`.
-  func read(
+  mutating func read(
     _ key: String, _ layout: TextLayout, _ forEachText: ((Int, RawSpan) throws -> Void) throws -> Void
   ) throws {
     begin()
@@ -77,7 +83,7 @@ final class DocumentTerms {
   }
 
   /// Forgets the row before.
-  func begin() {
+  mutating func begin() {
     if slots.count > 1 << 16 { slots = [Int32](repeating: 0, count: 256) } else { clearSlots() }
     bytes.removeAll(keepingCapacity: true)
     terms.removeAll(keepingCapacity: true)
@@ -87,7 +93,7 @@ final class DocumentTerms {
     hash = TextHash()
   }
 
-  private func clearSlots() {
+  private mutating func clearSlots() {
     guard terms.count * 4 < slots.count else {
       for index in slots.indices { slots[index] = 0 }
       return
@@ -105,7 +111,7 @@ final class DocumentTerms {
   /// numbered.
   ///
   /// - Throws: what the tokenizer throws.
-  func add(_ text: RawSpan, field: Int, _ tokenizer: some Tokenizer) throws -> Bool {
+  mutating func add(_ text: RawSpan, field: Int, _ tokenizer: some Tokenizer) throws -> Bool {
     assert(field >= self.field, "texts come out of the order of their fields")
     if field != self.field {
       self.field = field
@@ -122,7 +128,7 @@ final class DocumentTerms {
     return isInBounds
   }
 
-  private func add(_ token: RawSpan, step: Int) -> Bool {
+  private mutating func add(_ token: RawSpan, step: Int) -> Bool {
     // The first token of a text stands where the text begins, whatever its step is.
     let step = isFirstOfText ? 1 : max(0, step)
     isFirstOfText = false
@@ -142,7 +148,7 @@ final class DocumentTerms {
   }
 
   /// The index of the term in `scratch`, which is new perhaps.
-  private func termIndex() -> Int32 {
+  private mutating func termIndex() -> Int32 {
     var termHash = TextHash()
     unsafe scratch.withUnsafeBytes { unsafe termHash.add($0) }
     let value = termHash.value
@@ -172,7 +178,7 @@ final class DocumentTerms {
     }
   }
 
-  private func growSlots() {
+  private mutating func growSlots() {
     slots = [Int32](repeating: 0, count: slots.count * 4)
     for (index, term) in terms.enumerated() {
       var slot = Int(truncatingIfNeeded: term.hash) & (slots.count - 1)
@@ -184,7 +190,7 @@ final class DocumentTerms {
   // MARK: Finishing
 
   /// Puts the terms in order, and each one's places together.
-  func finish() {
+  mutating func finish() {
     hashValue = hash.value
     var end = 0
     placeStarts.removeAll(keepingCapacity: true)
@@ -204,15 +210,21 @@ final class DocumentTerms {
       (fields[next], positions[next]) = (token.field, token.position)
       terms[term].placeEnd = next + 1
     }
-    for index in terms.indices { order.append(Int32(index)) }
-    unsafe bytes.withUnsafeBytes { bytes in
-      order.sort { left, right in
-        let (left, right) = (terms[Int(left)], terms[Int(right)])
-        if left.prefix != right.prefix { return left.prefix < right.prefix }
-        return unsafe ByteOrder.precedes(
-          UnsafeRawBufferPointer(rebasing: bytes[left.start..<left.start + Int(left.byteCount)]),
-          UnsafeRawBufferPointer(rebasing: bytes[right.start..<right.start + Int(right.byteCount)]))
-      }
+    var ordered: [Ordered] = []
+    swap(&ordered, &order)
+    for (index, term) in terms.enumerated() { ordered.append(Ordered(prefix: term.prefix, index: Int32(index))) }
+    ordered.sort { left, right in
+      left.prefix != right.prefix ? left.prefix < right.prefix : precedes(left.index, right.index)
+    }
+    swap(&ordered, &order)
+  }
+
+  private func precedes(_ left: Int32, _ right: Int32) -> Bool {
+    let (left, right) = (terms[Int(left)], terms[Int(right)])
+    return unsafe bytes.withUnsafeBytes { bytes in
+      unsafe ByteOrder.precedes(
+        UnsafeRawBufferPointer(rebasing: bytes[left.start..<left.start + Int(left.byteCount)]),
+        UnsafeRawBufferPointer(rebasing: bytes[right.start..<right.start + Int(right.byteCount)]))
     }
   }
 
@@ -227,21 +239,21 @@ final class DocumentTerms {
   /// Calls `body` with the bytes of the term at a place in the order.
   @inline(__always)
   func withTerm<Result>(_ place: Int, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-    let term = terms[Int(order[place])]
+    let term = terms[Int(order[place].index)]
     return try unsafe bytes.withUnsafeBytes {
       try unsafe body(UnsafeRawBufferPointer(rebasing: $0[term.start..<term.start + Int(term.byteCount)]))
     }
   }
 
   /// The first eight bytes of the term at a place, as a number that has their order.
-  func prefix(_ place: Int) -> UInt64 { terms[Int(order[place])].prefix }
+  func prefix(_ place: Int) -> UInt64 { order[place].prefix }
 
   /// The term at a place in the order.
   func term(_ place: Int) -> [UInt8] { unsafe withTerm(place) { unsafe [UInt8]($0) } }
 
   /// Negative, zero or positive as the term at a place is below, the same as, or above one of another row.
   func order(_ place: Int, beside other: DocumentTerms, _ otherPlace: Int) -> Int {
-    let (left, right) = (terms[Int(order[place])].prefix, other.terms[Int(other.order[otherPlace])].prefix)
+    let (left, right) = (order[place].prefix, other.order[otherPlace].prefix)
     if left != right { return left < right ? -1 : 1 }
     return unsafe withTerm(place) { left in
       unsafe other.withTerm(otherPlace) { right in unsafe ByteOrder.compare(left, right) }
@@ -249,7 +261,7 @@ final class DocumentTerms {
   }
 
   private func placeRange(_ place: Int) -> Range<Int> {
-    let index = Int(order[place])
+    let index = Int(order[place].index)
     return placeStarts[index]..<terms[index].placeEnd
   }
 
@@ -285,5 +297,32 @@ final class DocumentTerms {
     guard form.hasPositions else { return }
     list.positions += positions[range]
     list.positionEnds.append(list.positions.count)
+  }
+
+  /// Appends the value that "recent" has of the posting of the term at a place: what `RecentCodec` makes of it, without
+  /// a list in between.
+  func appendValue(_ place: Int, to bytes: inout [UInt8], _ form: PostingForm) {
+    let range = placeRange(place)
+    assert(!range.isEmpty, "a term stands nowhere")
+    if form.fieldCount > 1 { bytes.appendVarint(mask(range)) }
+    if form.hasFrequencies {
+      var start = range.lowerBound
+      for index in range where index + 1 == range.upperBound || fields[index + 1] != fields[index] {
+        bytes.appendVarint(UInt64(index - start))
+        start = index + 1
+      }
+    }
+    guard form.hasPositions else { return }
+    var expected: UInt32 = 0
+    for index in range {
+      if index > range.lowerBound, fields[index - 1] != fields[index] { expected = 0 }
+      bytes.appendVarint(UInt64(positions[index] - expected))
+      expected = positions[index] + 1
+    }
+  }
+
+  /// How often the row has the term at a place, as far as postings of this form tell.
+  func frequency(_ place: Int, _ form: PostingForm) -> Int {
+    form.hasFrequencies ? placeRange(place).count : mask(placeRange(place)).nonzeroBitCount
   }
 }

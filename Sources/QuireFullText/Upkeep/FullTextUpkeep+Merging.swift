@@ -9,13 +9,10 @@ enum MergingPace {
   /// About so many entries a term has in "recent" at the most: of each so many postings that come, one has all of the
   /// term folded.
   static let recentTermCount: UInt64 = 64
-  /// So many entries "recent" may have before all terms are folded in turn.
-  static let leastRecentCount = 8192
-  static let mostRecentCount = 65_536
-  /// Beyond that, each entry that comes has so many folded.
-  static let owedCount = 2
-  /// At most so many entries of a term are folded at a time.
-  static let stepCount = 4096
+  /// So many entries "recent" may have before all terms are folded in turn. The more there are, the more of one term
+  /// are folded together.
+  static let leastRecentCount = 1 << 16
+  static let mostRecentCount = 1 << 18
 
   /// How many entries "recent" may have beside rows of this length in all.
   static func recentCount(totalLength: UInt64) -> Int {
@@ -23,9 +20,15 @@ enum MergingPace {
     max(leastRecentCount, min(mostRecentCount, Int(clamping: totalLength / 100)))
   }
 
+  /// How many entries a commit folds that has brought `count`, beyond that.
+  static func owedCount(_ count: Int) -> Int { count + count / 4 + 1 }
+
+  /// How many entries are taken out of "recent" at a time.
+  static let sliceCount = 1 << 12
+
   /// Whether a posting that comes has its term folded: one of so many of the term, and another one for each term.
   @inline(__always) static func isChosen(_ prefix: UInt64, _ byteCount: Int, _ row: RowID) -> Bool {
-    var mixed = (prefix &+ UInt64(byteCount) &+ UInt64(bitPattern: row.rawValue) &* 0xd6e8_feb8_6659_fd93)
+    var mixed = prefix &+ UInt64(byteCount) &+ UInt64(bitPattern: row.rawValue) &* 0xd6e8_feb8_6659_fd93
     mixed = (mixed ^ mixed >> 32) &* 0x9e37_79b9_7f4a_7c15
     return mixed >> 48 % recentTermCount == 0
   }
@@ -34,45 +37,41 @@ enum MergingPace {
 extension FullTextUpkeep {
   /// Puts what was gathered into "recent", or into the blocks where much of one term has come together.
   func storePostings(_ waiting: GatheredPostings) throws {
-    var key: [UInt8] = []
     var written = 0
     try waiting.forEachTerm { term, changes in
       let isFolded =
         changes.count >= MergingPace.foldedCount
-        || changes.contains {
-          $0.valueCount >= 0 && MergingPace.isChosen($0.prefix, Int($0.byteCount), $0.row)
-        }
+        || changes.contains { $0.valueCount >= 0 && MergingPace.isChosen($0.prefix, Int($0.byteCount), $0.row) }
       if isFolded, state == .ready {
         try fold([UInt8](term), waiting, changes)
       } else {
-        for change in changes { written += try storeRecent(change, term, waiting, &key) }
+        for change in changes { written += try storeRecent(change, waiting) }
       }
     }
     recentlyWritten += written
   }
 
   /// Puts one change into "recent"; returns how many entries have come.
-  private func storeRecent(
-    _ change: GatheredPostings.Change, _ term: ArraySlice<UInt8>, _ waiting: GatheredPostings, _ key: inout [UInt8]
-  ) throws -> Int {
+  private func storeRecent(_ change: GatheredPostings.Change, _ waiting: GatheredPostings) throws -> Int {
     var written = 0
-    key.setRecent(term, change.row, isAdded: true)
     var wasAdded = false
     if change.goes {
+      let key = waiting.withRecentKey(change, isAdded: true) { $0.copied }
       if change.valueCount < 0 {
         wasAdded = try trees.recent.remove(key)
       } else {
         wasAdded = try trees.recent.withValue(for: key) { _ in true } ?? false
       }
       if !wasAdded {
-        key.setRecent(term, change.row, isAdded: false)
+        let key = waiting.withRecentKey(change, isAdded: false) { $0.copied }
         try trees.recent.put([], for: key)
-        key.setRecent(term, change.row, isAdded: true)
         written += 1
       }
     }
     if change.valueCount >= 0 {
-      try waiting.withValue(change) { value in try unsafe trees.recent.put(value, for: key.span.bytes) }
+      try waiting.withRecentKey(change, isAdded: true) { key in
+        try waiting.withValue(change) { value in try trees.recent.put(value, for: key) }
+      }
       if !wasAdded { written += 1 }
     }
     return written
@@ -85,7 +84,17 @@ extension FullTextUpkeep {
     _ term: [UInt8], _ waiting: GatheredPostings, _ changes: ArraySlice<GatheredPostings.Change>
   ) throws {
     var all = TermChanges()
-    _ = try takeRecent(term, limit: .max, &all)
+    let range = TermKeys.range(ofTerm: term)
+    var slice = RecentSlice(trees)
+    try trees.recent.forEach(from: range.lower, upTo: range.upper) { key, value in
+      try slice.add(key, value)
+      return true
+    }
+    if let found = slice.terms.first {
+      guard found.term == term else { throw slice.outOfOrder(found.term) }
+      all = found.changes
+      try trees.recent.remove(from: range.lower, upTo: range.upper)
+    }
     all.apply(changes) { change, list in
       waiting.withValue(change) { value in
         guard RecentCodec.decode(value, row: change.row, form, to: &list) else {
@@ -96,63 +105,13 @@ extension FullTextUpkeep {
     try folder.fold(all, into: term)
   }
 
-  /// Takes the entries of a term out of "recent", about `limit` at the most, in the order of rows; returns how many.
-  private func takeRecent(_ term: [UInt8], limit: Int, _ changes: inout TermChanges) throws -> Int {
-    changes.removeAll()
-    let range = TermKeys.range(ofTerm: term)
-    var lastAdded: RowID?
-    var lastRemoved: RowID?
-    var isFull = false
-    try trees.recent.forEach(from: range.lower, upTo: TermKeys.range(addedTo: term).upper) { key, value in
-      if changes.added.count == limit {
-        isFull = true
-        return false
-      }
-      guard let parsed = TermKeys.parseRecent(key), parsed.isAdded else { throw badKey(key) }
-      guard RecentCodec.decode(value, row: parsed.row, form, to: &changes.added) else {
-        throw trees.damaged(FullTextTrees.recentName, key.copied, "a posting breaks the format")
-      }
-      lastAdded = parsed.row
-      return true
-    }
-    // With many, those up to one row are taken.
-    if !isFull { lastAdded = nil }
-    isFull = false
-    try trees.recent.forEach(from: TermKeys.range(removedFrom: term).lower, upTo: range.upper) { key, value in
-      guard let parsed = TermKeys.parseRecent(key), !parsed.isAdded, value.byteCount == 0 else { throw badKey(key) }
-      if let lastAdded, parsed.row > lastAdded { return false }
-      if changes.removed.count == limit {
-        isFull = true
-        return false
-      }
-      changes.removed.append(parsed.row)
-      lastRemoved = parsed.row
-      return true
-    }
-    if isFull, let lastRemoved { changes.cutAdded(behind: lastRemoved) }
-    let bound = isFull ? lastRemoved : lastAdded
-    if let bound {
-      try trees.recent.remove(
-        from: TermKeys.range(addedTo: term).lower, upTo: TermKeys.added(term, bound) + [0])
-      try trees.recent.remove(
-        from: TermKeys.range(removedFrom: term).lower, upTo: TermKeys.removed(term, bound) + [0])
-    } else if !changes.isEmpty {
-      try trees.recent.remove(from: range.lower, upTo: range.upper)
-    }
-    return changes.count
-  }
-
-  private func badKey(_ key: RawSpan) -> FullTextError {
-    trees.damaged(FullTextTrees.recentName, key.copied, "the key is none of a posting that was added or removed")
-  }
-
   // MARK: Pace
 
   /// Brings the trees up to date, and pays for what was written by folding some terms.
   func settle() throws {
     try flush()
     guard state == .ready, recentlyWritten > 0 else { return }
-    let owed = recentlyWritten * MergingPace.owedCount
+    let owed = MergingPace.owedCount(recentlyWritten)
     recentlyWritten = 0
     guard try trees.recent.count > MergingPace.recentCount(totalLength: trees.totalLength) else { return }
     _ = try merge(count: owed)
@@ -161,60 +120,90 @@ extension FullTextUpkeep {
   /// Folds the next terms that "recent" has something of, until `count` entries are folded or none are left; returns how
   /// many were.
   func merge(count: Int) throws -> Int {
-    guard state == .ready else { return 0 }
-    var changes = TermChanges()
+    guard state == .ready, count > 0 else { return 0 }
     var hand = try trees.hand
     var folded = 0
     var hasTurned = false
     while folded < count {
-      guard let term = try recentTerm(behind: hand) else {
+      let slice = try takeSlice(behind: hand, count: min(count - folded, MergingPace.sliceCount))
+      guard let last = slice.terms.last else {
         if hasTurned || hand.isEmpty { break }
         (hand, hasTurned) = ([], true)
         continue
       }
-      let taken = try takeRecent(term, limit: MergingPace.stepCount, &changes)
-      guard taken > 0 else {
-        throw trees.damaged(FullTextTrees.recentName, TermKeys.range(ofTerm: term).lower, "the keys are out of order")
-      }
-      try folder.fold(changes, into: term)
-      folded += taken
-      // A term with more of them has its next turn at once.
-      if taken < MergingPace.stepCount { hand = term }
+      for one in slice.terms { try folder.fold(one.changes, into: one.term) }
+      folded += slice.count
+      hand = last.term
     }
     if folded > 0 { try trees.setHand(hand) }
     return folded
   }
 
-  /// The first term behind another one that "recent" has something of.
-  private func recentTerm(behind term: [UInt8]) throws -> [UInt8]? {
-    let cursor = try trees.recent.cursor()
-    guard try term.isEmpty ? cursor.seekFirst() : cursor.seek(term + [1]) else { return nil }
-    return try cursor.withEntry { key, _ in
-      guard let parsed = TermKeys.parseRecent(key) else { throw badKey(key) }
-      return Array(key.copied.prefix(parsed.termByteCount))
+  /// Takes the entries of the next terms out of "recent", `count` of them or, to the end of a term, more.
+  private func takeSlice(behind term: [UInt8], count: Int) throws -> RecentSlice {
+    var slice = RecentSlice(trees)
+    var lastKey: [UInt8] = []
+    let lower = term.isEmpty ? [] : term + [1]
+    try trees.recent.forEach(from: lower, upTo: nil, limit: count) { key, value in
+      if slice.count >= count, try !slice.isOfLastTerm(key) { return false }
+      try slice.add(key, value)
+      key.copy(to: &lastKey)
+      return true
     }
+    if slice.count > 0 { try trees.recent.remove(from: lower, upTo: lastKey + [0]) }
+    return slice
   }
 }
 
-extension [UInt8] {
-  /// Puts the key of an entry of "recent" in the place of what is here.
-  mutating func setRecent(_ term: ArraySlice<UInt8>, _ row: RowID, isAdded: Bool) {
-    removeAll(keepingCapacity: true)
-    self += term
-    append(0)
-    append(isAdded ? 1 : 2)
-    appendBigEndian(row.ordered)
-  }
-}
+/// Entries of "recent" of some terms, one behind the other.
+struct RecentSlice {
+  private let trees: FullTextTrees
+  private let form: PostingForm
+  private(set) var terms: [(term: [UInt8], changes: TermChanges)] = []
+  /// The number of entries.
+  private(set) var count = 0
 
-extension TermChanges {
-  /// Forgets what is added behind a row.
-  mutating func cutAdded(behind row: RowID) {
-    guard let last = added.rowIDs.last, last > row else { return }
-    var rest = PostingList()
-    for index in 0..<added.lowerBound(of: row) { rest.append(added, at: index) }
-    let next = added.lowerBound(of: row)
-    if next < added.count, added.rowIDs[next] == row { rest.append(added, at: next) }
-    added = rest
+  init(_ trees: FullTextTrees) { (self.trees, form) = (trees, trees.layout.form) }
+
+  /// Takes in the next entry.
+  ///
+  /// - Throws: `FullTextError.damaged`.
+  mutating func add(_ key: RawSpan, _ value: RawSpan) throws {
+    guard let parsed = TermKeys.parseRecent(key) else { throw badEntry(key) }
+    if !isOfLastTerm(key, parsed) {
+      let term = Array(key.copied.prefix(parsed.termByteCount))
+      if let last = terms.last, !last.term.lexicographicallyPrecedes(term) { throw outOfOrder(term) }
+      terms.append((term, TermChanges()))
+    }
+    let last = terms.count - 1
+    if parsed.isAdded {
+      guard RecentCodec.decode(value, row: parsed.row, form, to: &terms[last].changes.added) else {
+        throw badEntry(key)
+      }
+    } else {
+      guard value.byteCount == 0, terms[last].changes.removed.last.map({ $0 < parsed.row }) ?? true else {
+        throw badEntry(key)
+      }
+      terms[last].changes.removed.append(parsed.row)
+    }
+    count += 1
+  }
+
+  /// Whether a key is one of the term of the entry before.
+  func isOfLastTerm(_ key: RawSpan) throws -> Bool {
+    guard let parsed = TermKeys.parseRecent(key) else { throw badEntry(key) }
+    return isOfLastTerm(key, parsed)
+  }
+
+  private func isOfLastTerm(_ key: RawSpan, _ parsed: RecentKey) -> Bool {
+    terms.last.map { key.begins(with: $0.term, parsed.termByteCount) } ?? false
+  }
+
+  private func badEntry(_ key: RawSpan) -> FullTextError {
+    trees.damaged(FullTextTrees.recentName, key.copied, "the entry breaks the format")
+  }
+
+  func outOfOrder(_ term: [UInt8]) -> FullTextError {
+    trees.damaged(FullTextTrees.recentName, term + [0], "terms are out of order")
   }
 }

@@ -12,7 +12,7 @@ final class FullTextUpkeep {
   let trees: FullTextTrees
   let form: PostingForm
   private(set) var state: FullTextTrees.State
-  let folder: PostingFolder
+  var folder: PostingFolder
   var layout: TextLayout { trees.layout }
   /// What has happened since the last `flush`.
   private(set) var gathered = GatheredPostings()
@@ -23,8 +23,6 @@ final class FullTextUpkeep {
   /// The keys of rows that are about to be inserted, while the full text is built.
   private var announced: Set<String> = []
   private var spare: [DocumentTerms] = []
-  private let now = DocumentTerms()
-  private var posting = PostingList()
   /// Marks of savepoints that go back to what is gathered now.
   private var marks: [WeakMark] = []
 
@@ -79,7 +77,7 @@ final class FullTextUpkeep {
     // Of a change within a change the outer one was announced with the tokens that are stored. Of a row whose insert was
     // not heard of there are none.
     guard state != .unbuilt, before[row] == nil, !announced.contains(key) else { return }
-    let document = spare.popLast() ?? DocumentTerms()
+    var document = spare.popLast() ?? DocumentTerms()
     try document.read(key, layout, forEachText)
     before[row] = document
   }
@@ -94,16 +92,21 @@ final class FullTextUpkeep {
     let isNew = !announced.isEmpty && announced.remove(key) != nil
     var old = before.removeValue(forKey: row)
     if isInsert || isNew { old = nil }
-    try now.read(key, layout) { try forEachText?($0) }
+    var new = spare.popLast() ?? DocumentTerms()
+    try new.read(key, layout) { try forEachText?($0) }
     let stored = try stored(of: row)
     // Also where a change is told again, and nothing has changed since.
-    if let record = stored.record, now.record == record, old == nil || old?.record == record { return }
-    try check(old, stored, row, key, isInsert: isInsert || isNew)
-    // Where nothing is stored, nothing goes: of such a row no insert was heard.
-    let hasOld = stored.record != nil || !stored.isKnown
-    try change(row, from: hasOld ? old : nil, stored.record?.length ?? old?.record?.length ?? 0)
-    // A savepoint may hold it.
-    if old != nil, isKnownUniquelyReferenced(&old), let old, spare.count < Self.spareCount { spare.append(old) }
+    let isSame = stored.record != nil && new.record == stored.record && (old == nil || old?.record == stored.record)
+    if !isSame {
+      try check(old, stored, row, key, isInsert: isInsert || isNew)
+      // Where nothing is stored, nothing goes: of such a row no insert was heard.
+      let hasOld = stored.record != nil || !stored.isKnown
+      try change(row, from: hasOld ? old : nil, to: new, stored.record?.length ?? old?.record?.length ?? 0)
+    }
+    if spare.count < Self.spareCount {
+      spare.append(new)
+      if let old { spare.append(old) }
+    }
     if gathered.byteCount > Self.gatheredByteCount { try flush() }
   }
 
@@ -129,55 +132,52 @@ final class FullTextUpkeep {
   }
 
   /// Notes how the postings of a row differ from those before.
-  private func change(_ row: RowID, from old: DocumentTerms?, _ oldLength: UInt64) throws {
-    let new = now.record
+  private func change(_ row: RowID, from old: DocumentTerms?, to new: DocumentTerms, _ oldLength: UInt64) throws {
+    let (oldLength, newLength) = (old == nil ? 0 : oldLength, new.record?.length ?? 0)
     // Blocks have limits of what their rows are made of: a row that is shorter than before may be beyond them.
-    let isShorter =
-      old != nil && new != nil
-      && LengthCode.code(of: Int(clamping: new?.length ?? 0)) < LengthCode.code(of: Int(clamping: oldLength))
+    let isShorter = LengthCode.code(of: Int(clamping: newLength)) < LengthCode.code(of: Int(clamping: oldLength))
     let oldCount = old?.termCount ?? 0
     var (oldPlace, newPlace) = (0, 0)
-    while oldPlace < oldCount || newPlace < now.termCount {
+    // Out of its place, where each look at it costs more.
+    var waiting = GatheredPostings()
+    swap(&waiting, &gathered)
+    defer { swap(&waiting, &gathered) }
+    while oldPlace < oldCount || newPlace < new.termCount {
       var order = oldPlace == oldCount ? 1 : -1
-      if let old, oldPlace < oldCount, newPlace < now.termCount { order = old.order(oldPlace, beside: now, newPlace) }
+      if let old, oldPlace < oldCount, newPlace < new.termCount { order = old.order(oldPlace, beside: new, newPlace) }
       if order < 0, let old {
-        gathered.add(old, oldPlace, row, goes: true, nil)
+        waiting.add(old, oldPlace, row, goes: true)
         oldPlace += 1
-      } else if order > 0 {
-        gather(newPlace, row, goes: false)
-        newPlace += 1
-      } else if let old {
-        let isSame = now.hasSamePosting(newPlace, as: old, oldPlace, form)
-        if try !isSame || isShorter && !isWithinLimits(newPlace, row) { gather(newPlace, row, goes: true) }
-        oldPlace += 1
-        newPlace += 1
+        continue
       }
+      var isNeeded = true
+      if order == 0, let old {
+        isNeeded = !new.hasSamePosting(newPlace, as: old, oldPlace, form)
+        if !isNeeded, isShorter { isNeeded = try !isWithinLimits(new, newPlace, row) }
+        oldPlace += 1
+      }
+      if isNeeded { waiting.add(new, newPlace, row, goes: order == 0, form) }
+      newPlace += 1
     }
     if state == .building {
-      try trees.changed.put(new?.bytes ?? [], for: row)
+      try trees.changed.put(new.record?.bytes ?? [], for: row)
     } else {
-      if let new { try trees.rows.put(new.bytes, for: row) } else if old != nil { try trees.rows.remove(row) }
-      gathered.add(length: new?.length ?? 0, before: old == nil ? 0 : oldLength, of: row)
-    }
-  }
-
-  private func gather(_ place: Int, _ row: RowID, goes: Bool) {
-    posting.removeAll()
-    now.append(place, of: row, to: &posting, form)
-    gathered.add(now, place, row, goes: goes) { [posting, form] bytes in
-      RecentCodec.append(posting, 0, form, to: &bytes)
+      if let record = new.record {
+        try trees.rows.put(record.bytes, for: row)
+      } else if old != nil {
+        try trees.rows.remove(row)
+      }
+      waiting.add(length: newLength, before: oldLength, of: row)
     }
   }
 
   /// Whether a row is within the limits of the block that has a posting of it, if one has, with the length that it has
   /// now.
-  private func isWithinLimits(_ place: Int, _ row: RowID) throws -> Bool {
+  private func isWithinLimits(_ document: DocumentTerms, _ place: Int, _ row: RowID) throws -> Bool {
     // While it is built nobody knows the blocks.
     guard state == .ready else { return true }
-    posting.removeAll()
-    now.append(place, of: row, to: &posting, form)
-    let pair = LimitPair(frequency: posting.totalFrequency(0), length: Int(clamping: now.length))
-    return try folder.isWithinLimits(pair, row, of: now.term(place))
+    let pair = LimitPair(frequency: document.frequency(place, form), length: Int(clamping: document.length))
+    return try folder.isWithinLimits(pair, row, of: document.term(place))
   }
 
   // MARK: Into the trees

@@ -46,22 +46,28 @@ struct GatheredPostings {
 
   // MARK: Adding
 
-  /// Notes what happens to the posting of a row.
+  /// Notes that the posting of a row goes, of the term at a place of the row as it was.
+  mutating func add(_ document: DocumentTerms, _ place: Int, _ row: RowID, goes: Bool) {
+    let start = bytes.count
+    unsafe document.withTerm(place) { unsafe bytes.append(contentsOf: $0) }
+    changes.append(
+      Change(
+        prefix: document.prefix(place), start: start, row: row, byteCount: UInt8(bytes.count - start), goes: goes,
+        valueCount: -1))
+  }
+
+  /// Notes that a posting of a row comes, of the term at a place of the row as it is now.
   ///
-  /// - Parameters:
-  ///   - term: the place of the term in the row before, or in the row now.
-  ///   - value: appends the value of the posting that comes; nil if none does.
-  mutating func add(
-    _ document: DocumentTerms, _ place: Int, _ row: RowID, goes: Bool, _ value: ((inout [UInt8]) -> Void)?
-  ) {
+  /// - Parameter goes: whether there was one.
+  mutating func add(_ document: DocumentTerms, _ place: Int, _ row: RowID, goes: Bool, _ form: PostingForm) {
     let start = bytes.count
     unsafe document.withTerm(place) { unsafe bytes.append(contentsOf: $0) }
     let valueStart = bytes.count
-    value?(&bytes)
+    document.appendValue(place, to: &bytes, form)
     changes.append(
       Change(
         prefix: document.prefix(place), start: start, row: row, byteCount: UInt8(valueStart - start), goes: goes,
-        valueCount: value == nil ? -1 : bytes.count - valueStart))
+        valueCount: bytes.count - valueStart))
   }
 
   /// Notes that a row has got another length.
@@ -90,6 +96,21 @@ struct GatheredPostings {
   }
 
   // MARK: In order
+
+  /// Calls `body` with the key that a change has in "recent".
+  @inline(__always)
+  func withRecentKey<Result>(_ change: Change, isAdded: Bool, _ body: (RawSpan) throws -> Result) rethrows -> Result {
+    let count = Int(change.byteCount)
+    return try unsafe withUnsafeTemporaryAllocation(byteCount: count + 10, alignment: 8) { key in
+      unsafe bytes.withUnsafeBytes {
+        unsafe key.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[change.start..<change.start + count]))
+      }
+      unsafe key[count] = 0
+      unsafe key[count + 1] = isAdded ? 1 : 2
+      unsafe key.storeBytes(of: change.row.ordered.bigEndian, toByteOffset: count + 2, as: UInt64.self)
+      return try unsafe body(UnsafeRawBufferPointer(key).bytes)
+    }
+  }
 
   /// The term of a change.
   func term(_ change: Change) -> ArraySlice<UInt8> { bytes[change.start..<change.start + Int(change.byteCount)] }

@@ -8,7 +8,7 @@ internal import QuireDatabase
 /// 1. Blocks have 1 to 128 postings, and stand under the last row of each; their rows follow each other.
 /// 2. What "positions" has under a block's key are the positions that stand apart from it; it has nothing else.
 /// 3. A term of two blocks or more has a head, which counts its postings, and whose limits are those of all blocks.
-final class PostingFolder {
+struct PostingFolder {
   let trees: FullTextTrees
   let lengths: RowLengths
   private let form: PostingForm
@@ -44,6 +44,8 @@ final class PostingFolder {
     let isLarge: Bool
     let count: Int
     let arePositionsApart: Bool
+    /// Whether no block of the term is behind it.
+    var isLast = true
   }
 
   /// What is known of all blocks of a term while changes are folded in.
@@ -63,29 +65,48 @@ final class PostingFolder {
   /// Folds changes into the blocks of a term.
   ///
   /// - Throws: `FullTextError.damaged` if they do not fit.
-  func fold(_ changes: TermChanges, into term: [UInt8]) throws {
+  mutating func fold(_ changes: TermChanges, into term: [UInt8]) throws {
     guard !changes.isEmpty else { return }
     var tally = Tally()
-    tally.head = try head(of: term)
     var place = TermChanges.Place()
-    while let row = changes.row(at: place) {
-      guard let block = try block(of: term, from: row) else {
-        // There is no block at all.
-        let end = changes.end(place, through: nil)
-        try rebuild(nil, changes, place, end, term, &tally)
+    var found = try firstBlock(of: term, &tally)
+    if tally.head == nil {
+      // There is one block, or none.
+      try rebuild(found, changes, place, changes.end(place, through: nil), term, &tally)
+    } else {
+      while let row = changes.row(at: place) {
+        found = try block(of: term, from: row)
+        guard let block = found else {
+          throw trees.damaged(FullTextTrees.blocksName, TermKeys.head(term), "a term without blocks has a head")
+        }
+        let end = changes.end(place, through: block.isLast ? nil : block.lastRow)
+        assert(end != place, "no change falls into the block that was found for one")
+        try rebuild(block, changes, place, end, term, &tally)
         place = end
-        break
       }
-      let isLast = try isLast(block, of: term)
-      guard isLast || tally.head != nil else {
-        throw trees.damaged(FullTextTrees.blocksName, TermKeys.head(term), "a term of several blocks has no head")
-      }
-      let end = changes.end(place, through: isLast ? nil : block.lastRow)
-      assert(end != place, "no change falls into the block that was found for one")
-      try rebuild(block, changes, place, end, term, &tally)
-      place = end
     }
     try settleHead(of: term, changes, tally)
+  }
+
+  /// Finds the head of a term; of one that has none, its only block, whose bytes are those at hand then.
+  private mutating func firstBlock(of term: [UInt8], _ tally: inout Tally) throws -> Block? {
+    let key = TermKeys.head(term)
+    let cursor = try trees.blocks.cursor()
+    guard try cursor.seek(key) else { return nil }
+    let head = try cursor.withEntry { found, value -> HeadCodec? in
+      guard found.byteCount == key.count, found.begins(with: key) else { return nil }
+      guard let head = HeadCodec(value) else {
+        throw trees.damaged(FullTextTrees.blocksName, key, "the head of a term breaks the format")
+      }
+      return head
+    }
+    tally.head = head ?? nil
+    if tally.head != nil { return nil }
+    guard let block = try block(at: cursor, of: term) else { return nil }
+    guard block.isLast else {
+      throw trees.damaged(FullTextTrees.blocksName, key, "a term of several blocks has no head")
+    }
+    return block
   }
 
   private func head(of term: [UInt8]) throws -> HeadCodec? {
@@ -100,7 +121,7 @@ final class PostingFolder {
 
   /// The block that a row belongs to: the first one that ends at or behind it, else the last one. Its bytes are those
   /// at hand then.
-  private func block(of term: [UInt8], from row: RowID) throws -> Block? {
+  private mutating func block(of term: [UInt8], from row: RowID) throws -> Block? {
     let cursor = try trees.blocks.cursor()
     if try cursor.seek(TermKeys.block(term, row)), let found = try block(at: cursor, of: term) { return found }
     // What lies before is the last block, if it is one of the term.
@@ -108,8 +129,8 @@ final class PostingFolder {
     return isOnEntry ? try block(at: cursor, of: term) : nil
   }
 
-  /// The block that a cursor is on; nil if that is no block of the term.
-  private func block(at cursor: ExtensionCursor<[UInt8]>, of term: [UInt8]) throws -> Block? {
+  /// The block that a cursor is on, which goes on to the next entry; nil, and it stays, if that is no block of the term.
+  private mutating func block(at cursor: ExtensionCursor<[UInt8]>, of term: [UInt8]) throws -> Block? {
     let found = try cursor.withEntry { key, value -> Block? in
       guard let parsed = TermKeys.parseBlock(key) else {
         throw trees.damaged(FullTextTrees.blocksName, key.copied, "the key is none of a block")
@@ -123,19 +144,19 @@ final class PostingFolder {
         key: key.copied, lastRow: lastRow, limits: header.limits, isLarge: header.isLarge, count: header.count,
         arePositionsApart: form.hasPositions && header.arePositionsApart)
     }
-    return found ?? nil
-  }
-
-  /// Whether no block of the term is behind one.
-  private func isLast(_ block: Block, of term: [UInt8]) throws -> Bool {
-    let cursor = try trees.blocks.cursor()
-    guard try cursor.seek(block.key + [0]) else { return true }
-    return try cursor.withEntry { key, _ in !key.begins(with: term + [0]) } ?? true
+    guard let found, var block = found else { return nil }
+    if try cursor.next() {
+      let isOfTerm = try cursor.withEntry { key, _ in
+        TermKeys.parseBlock(key).map { key.begins(with: term, $0.termByteCount) } ?? false
+      }
+      block.isLast = isOfTerm != true
+    }
+    return block
   }
 
   /// Whether a posting with this frequency and length may stand at a row of a term without a change of the limits that
   /// are stored.
-  func isWithinLimits(_ pair: LimitPair, _ row: RowID, of term: [UInt8]) throws -> Bool {
+  mutating func isWithinLimits(_ pair: LimitPair, _ row: RowID, of term: [UInt8]) throws -> Bool {
     if let head = try head(of: term), !head.limits.dominates(pair) { return false }
     return try block(of: term, from: row)?.limits.dominates(pair) ?? true
   }
@@ -143,12 +164,12 @@ final class PostingFolder {
   // MARK: One block
 
   /// Puts what a block becomes by some of the changes in its place.
-  private func rebuild(
+  private mutating func rebuild(
     _ block: Block?, _ changes: TermChanges, _ start: TermChanges.Place, _ end: TermChanges.Place, _ term: [UInt8],
     _ tally: inout Tally
   ) throws {
     old.removeAll()
-    if let block { try decode(block, to: &old) }
+    if let block { try decode(block) }
     try merge(changes, start, end, term)
     tally.count = new.count
     let isTail = (old.rowIDs.last ?? RowID(.min)) < (changes.added.rowIDs[start.added..<end.added].first ?? RowID(.min))
@@ -166,7 +187,11 @@ final class PostingFolder {
     for piece in pieces { try store(piece, of: term, isCounted: isCounted, &tally) }
   }
 
-  private func decode(_ block: Block, to list: inout PostingList) throws {
+  private mutating func decode(_ block: Block, isNew: Bool = false) throws {
+    // Out of its place, since the block is decoded in another part of this.
+    var list = PostingList()
+    if isNew { swap(&list, &new) } else { swap(&list, &old) }
+    defer { if isNew { swap(&list, &new) } else { swap(&list, &old) } }
     let bytes = bytes
     guard unsafe decoded.decodeRows(bytes.span.bytes, lastRow: block.lastRow) else {
       throw trees.damaged(FullTextTrees.blocksName, block.key, "a block breaks the format")
@@ -190,41 +215,46 @@ final class PostingFolder {
   }
 
   /// Makes `new` of `old` and some of the changes.
-  private func merge(
+  private mutating func merge(
     _ changes: TermChanges, _ start: TermChanges.Place, _ end: TermChanges.Place, _ term: [UInt8]
   ) throws {
     new.removeAll()
     var place = start
-    func add(below row: RowID?) {
-      while place.added < end.added, row.map({ changes.added.rowIDs[place.added] < $0 }) ?? true {
-        new.append(changes.added, at: place.added)
-        place.added += 1
-      }
-    }
-    for index in 0..<old.count {
-      let row = old.rowIDs[index]
-      add(below: row)
-      if place.removed < end.removed, changes.removed[place.removed] <= row {
-        guard changes.removed[place.removed] == row else { break }
-        place.removed += 1
-        continue
-      }
-      guard place.added == end.added || changes.added.rowIDs[place.added] != row else {
+    // What stays is copied up to here.
+    var kept = 0
+    while place.removed < end.removed || place.added < end.added {
+      let removed = place.removed < end.removed ? changes.removed[place.removed] : nil
+      let added = place.added < end.added ? changes.added.rowIDs[place.added] : nil
+      let row = [removed, added].compactMap { $0 }.min() ?? RowID(.max)
+      let next = old.lowerBound(of: row, from: kept)
+      new.append(old, in: kept..<next)
+      kept = next
+      let isThere = next < old.count && old.rowIDs[next] == row
+      guard isThere == (removed == row) else {
         throw trees.damaged(
-          FullTextTrees.recentName, TermKeys.added(term, row), "a posting was added that the blocks have")
+          FullTextTrees.recentName, removed == row ? TermKeys.removed(term, row) : TermKeys.added(term, row),
+          isThere ? "a posting was added that the blocks have" : "a posting is void that the blocks do not have")
       }
-      new.append(old, at: index)
+      if isThere {
+        kept += 1
+        place.removed += 1
+      }
+      if added == row {
+        // Neighbours that come together go in together.
+        var behind = place.added + 1
+        let bound = min(
+          kept < old.count ? old.rowIDs[kept] : RowID(.max),
+          place.removed < end.removed ? changes.removed[place.removed] : RowID(.max))
+        while behind < end.added, changes.added.rowIDs[behind] < bound { behind += 1 }
+        new.append(changes.added, in: place.added..<behind)
+        place.added = behind
+      }
     }
-    guard place.removed == end.removed else {
-      throw trees.damaged(
-        FullTextTrees.recentName, TermKeys.removed(term, changes.removed[place.removed]),
-        "a posting is void that the blocks do not have")
-    }
-    add(below: nil)
+    new.append(old, in: kept..<old.count)
   }
 
   /// Takes a neighbour of a block that has become small in with it, if they fit together.
-  private func join(_ block: Block, of term: [UInt8]) throws -> Block? {
+  private mutating func join(_ block: Block, of term: [UInt8]) throws -> Block? {
     let own = new
     let cursor = try trees.blocks.cursor()
     var neighbour: Block?
@@ -235,9 +265,9 @@ final class PostingFolder {
     }
     guard let neighbour, neighbour.count + own.count <= Self.joinedCount else { return nil }
     new.removeAll()
-    if !isBehind { try decode(neighbour, to: &new) }
-    for index in 0..<own.count { new.append(own, at: index) }
-    if isBehind { try decode(neighbour, to: &new) }
+    if !isBehind { try decode(neighbour, isNew: true) }
+    new.append(own, in: 0..<own.count)
+    if isBehind { try decode(neighbour, isNew: true) }
     return neighbour
   }
 
@@ -257,7 +287,7 @@ final class PostingFolder {
   /// Finds the codes of the lengths of the rows of `new`.
   ///
   /// - Parameter limits: of the rows of `old`; nil if lengths are to be looked up for all.
-  private func findCodes(_ limits: LimitPairs?) throws {
+  private mutating func findCodes(_ limits: LimitPairs?) throws {
     codes.removeAll(keepingCapacity: true)
     var next = 0
     for (index, row) in new.rowIDs.enumerated() {
@@ -272,7 +302,7 @@ final class PostingFolder {
     }
   }
 
-  private func remove(_ block: Block, unlessReplacedBy pieces: [Range<Int>], _ tally: inout Tally) throws {
+  private mutating func remove(_ block: Block, unlessReplacedBy pieces: [Range<Int>], _ tally: inout Tally) throws {
     if pieces.contains(where: { new.rowIDs[$0.upperBound - 1] == block.lastRow }) {
       if block.arePositionsApart { keptApart.append(block.lastRow) }
       return
@@ -283,7 +313,7 @@ final class PostingFolder {
   }
 
   /// - Parameter isCounted: whether the limits of the rows go into the head.
-  private func store(_ piece: Range<Int>, of term: [UInt8], isCounted: Bool, _ tally: inout Tally) throws {
+  private mutating func store(_ piece: Range<Int>, of term: [UInt8], isCounted: Bool, _ tally: inout Tally) throws {
     let lastRow = new.rowIDs[piece.upperBound - 1]
     let key = TermKeys.block(term, lastRow)
     let made = encoder.encode(new, rows: piece) { codes[$0] }
@@ -305,7 +335,7 @@ final class PostingFolder {
   // MARK: Heads
 
   /// Brings the head of a term in line with its blocks.
-  private func settleHead(of term: [UInt8], _ changes: TermChanges, _ tally: Tally) throws {
+  private mutating func settleHead(of term: [UInt8], _ changes: TermChanges, _ tally: Tally) throws {
     let key = TermKeys.head(term)
     if let head = tally.head {
       let count = head.count + changes.growth
@@ -326,12 +356,10 @@ final class PostingFolder {
     }
   }
 
-  private func hasSeveralBlocks(_ term: [UInt8]) throws -> Bool {
+  private mutating func hasSeveralBlocks(_ term: [UInt8]) throws -> Bool {
     let cursor = try trees.blocks.cursor()
-    guard try cursor.seek(TermKeys.block(term, RowID(.min + 1))), try block(at: cursor, of: term) != nil,
-      try cursor.next()
-    else { return false }
-    return try block(at: cursor, of: term) != nil
+    guard try cursor.seek(TermKeys.block(term, RowID(.min + 1))) else { return false }
+    return try block(at: cursor, of: term).map { !$0.isLast } ?? false
   }
 }
 

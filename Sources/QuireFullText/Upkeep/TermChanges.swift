@@ -85,3 +85,34 @@ struct TermChanges {
     var added = 0
   }
 }
+
+extension PostingList {
+  /// Appends the postings of a part of another list, of rows above all others.
+  mutating func append(_ other: PostingList, in range: Range<Int>) {
+    guard !range.isEmpty else { return }
+    assert(rowIDs.last.map { $0 < other.rowIDs[range.lowerBound] } ?? true, "postings are out of order")
+    rowIDs += other.rowIDs[range]
+    masks += other.masks[range]
+    let frequencyStart = other.frequencyRange(range.lowerBound).lowerBound
+    let frequencyShift = frequencies.count - frequencyStart
+    frequencies += other.frequencies[frequencyStart..<other.frequencyEnds[range.upperBound - 1]]
+    for index in range { frequencyEnds.append(other.frequencyEnds[index] + frequencyShift) }
+    guard !other.positionEnds.isEmpty else { return }
+    let positionStart = other.positionRange(range.lowerBound).lowerBound
+    let positionShift = positions.count - positionStart
+    positions += other.positions[positionStart..<other.positionEnds[range.upperBound - 1]]
+    for index in range { positionEnds.append(other.positionEnds[index] + positionShift) }
+  }
+
+  /// The index, not below `first`, of the first row that is not below `row`.
+  func lowerBound(of row: RowID, from first: Int) -> Int {
+    var (lower, upper) = (first, count)
+    // What comes is mostly behind all of them.
+    if let last = rowIDs.last, last < row { return count }
+    while lower < upper {
+      let middle = (lower + upper) / 2
+      if rowIDs[middle] < row { lower = middle + 1 } else { upper = middle }
+    }
+    return lower
+  }
+}

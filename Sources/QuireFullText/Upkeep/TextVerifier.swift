@@ -10,7 +10,7 @@ struct TextVerifier {
   private let form: PostingForm
   private let sorter: ExtensionSorter<[UInt8]>
   private let lengths: RowLengths
-  private let document = DocumentTerms()
+  private var document = DocumentTerms()
   private var posting = PostingList()
   private var documentCount = 0
   private var totalLength: UInt64 = 0
