@@ -99,7 +99,9 @@ struct MemoLife {
     case 3, 4:
       try tx[.memos].set(
         random.memo(vocabulary), metadata: Remark(text: random.words(random.below(5), of: vocabulary)), for: key)
-    case 5, 6: try tx[.memos].remove(key)
+    case 5: try tx[.memos].remove(key)
+    case 6:
+      if random.oneIn(2) { try tx[.memos].remove(key) } else { try tx[.memos].remove([key, "k1", "b2", "k3", "none"]) }
     case 7:
       let remark = random.oneIn(3) ? nil : Remark(text: random.words(random.below(5), of: vocabulary))
       try tx[.memos].replaceMetadata(remark, for: key)

@@ -31,8 +31,8 @@ struct FieldList<Object: Sendable, Metadata: Sendable>: Sendable {
   func forEachText(
     of object: Object, _ metadata: Metadata?, _ body: (_ field: Int, _ text: RawSpan) throws -> Void
   ) throws {
-    for (number, field) in fields.enumerated() {
-      try field.source(object, metadata) { text in
+    for number in fields.indices {
+      try fields[number].source(object, metadata) { text in
         var text = text
         try text.withUTF8 { bytes in
           try unsafe body(number, UnsafeRawBufferPointer(bytes).bytes)

@@ -31,7 +31,7 @@ public struct FullText<Object: Sendable, Metadata: Sendable>: Sendable {
   public let version: String
   let collection: RowCollection<Object, Metadata>
   let fields: FieldList<Object, Metadata>
-  let layout: TextLayout
+  private(set) var layout: TextLayout
   /// How it is built from the rows that are there.
   var building = TextBuilding()
 
@@ -61,6 +61,13 @@ public struct FullText<Object: Sendable, Metadata: Sendable>: Sendable {
 
   /// The names of the fields, in the order of their declaration.
   public var fieldNames: [String] { layout.fieldNames }
+
+  /// The same, with postings merged at another pace.
+  func merging(_ pace: MergingPace) -> Self {
+    var copy = self
+    copy.layout = layout.with(pace)
+    return copy
+  }
 
   /// Throws what is wrong with the declaration.
   func check() throws {

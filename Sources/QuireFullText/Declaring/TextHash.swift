@@ -32,7 +32,7 @@ struct TextHash {
   }
 
   /// The hash of what was taken in so far.
-  var value: UInt64 {
+  @inline(__always) var value: UInt64 {
     let product = (state ^ Self.second).multipliedFullWidth(by: Self.first)
     return product.high ^ product.low
   }

@@ -18,17 +18,25 @@ final class TextLayout: Sendable {
   let halves: ChangedHalves
   /// What the trees depend on: the names of the fields in order, the detail, the tokenizer.
   let definition: [UInt8]
+  let pace: MergingPace
 
   init(
-    _ name: String, _ collection: String, _ fields: [(name: String, weight: Double)], _ tokenizer: any Tokenizer,
-    _ detail: PostingDetail, _ halves: ChangedHalves
+    _ name: String, _ collection: String, _ fields: [(String, Double)], _ tokenizer: any Tokenizer,
+    _ detail: PostingDetail, _ halves: ChangedHalves,
+    _ pace: MergingPace = MergingPace()
   ) {
     (self.name, self.collection, self.tokenizer, self.detail, self.halves) = (
       name, collection, tokenizer, detail, halves
     )
-    fieldNames = fields.map(\.name)
-    weights = fields.map(\.weight)
+    self.pace = pace
+    fieldNames = fields.map(\.0)
+    weights = fields.map(\.1)
     definition = TextDefinition(fieldNames: fieldNames, detail: detail, tokenizer: tokenizer.identity).bytes
+  }
+
+  /// The same at another pace.
+  func with(_ pace: MergingPace) -> TextLayout {
+    TextLayout(name, collection, Array(zip(fieldNames, weights)), tokenizer, detail, halves, pace)
   }
 
   /// How postings are stored. Of a declaration that is refused, what comes nearest.

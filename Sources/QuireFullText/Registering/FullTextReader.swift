@@ -7,7 +7,7 @@ internal import QuireDatabase
 /// For the thread and the life of its transaction.
 public struct FullTextReader<Object: Sendable, Metadata: Sendable> {
   let fullText: FullText<Object, Metadata>
-  private let stored: FullTextTrees
+  let stored: FullTextTrees
 
   init(_ fullText: FullText<Object, Metadata>, _ trees: FullTextTrees) {
     (self.fullText, stored) = (fullText, trees)

@@ -47,12 +47,19 @@ public final class FullTextWriter<Object: Sendable, Metadata: Sendable>: Extensi
 
   public func willChange(_ change: RowChange) throws {
     guard change.kind != .insert, let rowID = change.rowID else { return upkeep.willInsert(change.key) }
-    guard change.kind.isStore || change.kind == .remove,
-      let object = try change.objectBefore(in: fullText.collection)
-    else { return }
-    let metadata = fullText.fields.needsMetadata ? try change.metadataBefore(in: fullText.collection) : nil
+    guard change.kind.isStore || change.kind == .remove else { return }
+    // A row that is about to be removed is what is there.
+    let isRemoved = change.kind == .remove
+    let collection = fullText.collection
+    guard let object = try isRemoved ? change.object(in: collection) : change.objectBefore(in: collection) else {
+      return
+    }
+    var metadata: Metadata?
+    if fullText.fields.needsMetadata {
+      metadata = try isRemoved ? change.metadata(in: collection) : change.metadataBefore(in: collection)
+    }
     try upkeep.willChange(rowID, change.key) { body in
-      try self.fullText.fields.forEachText(of: object, metadata, body)
+      try fullText.fields.forEachText(of: object, metadata, body)
     }
   }
 

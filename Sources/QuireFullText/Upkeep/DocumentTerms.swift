@@ -44,7 +44,6 @@ struct DocumentTerms {
   private var tokens: [Token] = []
   /// For each hash, from its place on, the index of a term and 1; 0 where there is none.
   private var slots = [Int32](repeating: 0, count: 256)
-  private var scratch: [UInt8] = []
   // The places of all terms, one behind the other.
   private var placeStarts: [Int] = []
   private var fields: [UInt8] = []
@@ -136,45 +135,52 @@ struct DocumentTerms {
       return false
     }
     lastPosition += step
-    TermKeys.cut(token, to: &scratch)
-    if scratch.isEmpty { return true }
+    let index = unsafe token.withUnsafeBytes { bytes -> Int32? in
+      let key = unsafe TermKey(bytes)
+      if !key.hasZeros, bytes.count <= TermKeys.maximumByteCount {
+        return unsafe bytes.isEmpty ? nil : termIndex(bytes, key)
+      }
+      return cutTermIndex(token)
+    }
+    guard let index else { return true }
     if step > 0 || tokens.isEmpty { length += 1 }
-    let term = termIndex()
-    hash.add(terms[Int(term)].hash)
+    hash.add(terms[Int(index)].hash)
     hash.add(UInt64(lastPosition) | UInt64(field) << 32)
-    tokens.append(Token(term: term, field: UInt8(field), position: UInt32(lastPosition)))
-    terms[Int(term)].placeEnd += 1
+    tokens.append(Token(term: index, field: UInt8(field), position: UInt32(lastPosition)))
+    terms[Int(index)].placeEnd += 1
     return true
   }
 
-  /// The index of the term in `scratch`, which is new perhaps.
-  private mutating func termIndex() -> Int32 {
-    var termHash = TextHash()
-    unsafe scratch.withUnsafeBytes { unsafe termHash.add($0) }
-    let value = termHash.value
-    var slot = Int(truncatingIfNeeded: value) & (slots.count - 1)
+  /// The index of the term of a token that is not one as it stands; nil if it is none.
+  @inline(never) private mutating func cutTermIndex(_ token: RawSpan) -> Int32? {
+    var term: [UInt8] = []
+    TermKeys.cut(token, to: &term)
+    if term.isEmpty { return nil }
+    return unsafe term.withUnsafeBytes { unsafe termIndex($0, TermKey($0)) }
+  }
+
+  /// The index of a term, which is new perhaps.
+  @inline(__always) private mutating func termIndex(_ term: UnsafeRawBufferPointer, _ key: TermKey) -> Int32 {
+    var slot = Int(truncatingIfNeeded: key.hash) & (slots.count - 1)
     while slots[slot] != 0 {
-      let known = terms[Int(slots[slot] - 1)]
-      if known.hash == value, isScratch(known) { return slots[slot] - 1 }
+      let index = Int(slots[slot] - 1)
+      if terms[index].hash == key.hash, unsafe isTerm(index, term) { return Int32(truncatingIfNeeded: index) }
       slot = (slot + 1) & (slots.count - 1)
     }
     terms.append(
-      Term(
-        start: bytes.count, byteCount: UInt8(scratch.count), hash: value, prefix: ByteOrder.prefix(of: scratch),
-        placeEnd: 0))
-    bytes += scratch
+      Term(start: bytes.count, byteCount: UInt8(term.count), hash: key.hash, prefix: key.prefix, placeEnd: 0))
+    unsafe bytes.append(contentsOf: term)
     slots[slot] = Int32(terms.count)
     if terms.count * 2 > slots.count { growSlots() }
     return Int32(terms.count - 1)
   }
 
-  private func isScratch(_ term: Term) -> Bool {
-    guard Int(term.byteCount) == scratch.count else { return false }
+  @inline(__always) private func isTerm(_ index: Int, _ term: UnsafeRawBufferPointer) -> Bool {
+    let known = terms[index]
+    guard Int(known.byteCount) == term.count else { return false }
     return unsafe bytes.withUnsafeBytes { bytes in
-      unsafe scratch.withUnsafeBytes { scratch in
-        unsafe ByteOrder.areEqual(
-          UnsafeRawBufferPointer(rebasing: bytes[term.start..<term.start + scratch.count]), scratch)
-      }
+      unsafe ByteOrder.areEqual(
+        UnsafeRawBufferPointer(rebasing: bytes[known.start..<known.start + Int(known.byteCount)]), term)
     }
   }
 

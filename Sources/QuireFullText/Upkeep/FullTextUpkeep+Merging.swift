@@ -2,46 +2,18 @@
 
 internal import QuireDatabase
 
-/// How much is folded into the blocks, and when.
-enum MergingPace {
-  /// From so many changes of one term on, they are folded into its blocks at once.
-  static let foldedCount = 8
-  /// About so many entries a term has in "recent" at the most: of each so many postings that come, one has all of the
-  /// term folded.
-  static let recentTermCount: UInt64 = 64
-  /// So many entries "recent" may have before all terms are folded in turn. The more there are, the more of one term
-  /// are folded together.
-  static let leastRecentCount = 1 << 16
-  static let mostRecentCount = 1 << 18
-
-  /// How many entries "recent" may have beside rows of this length in all.
-  static func recentCount(totalLength: UInt64) -> Int {
-    // One for each hundred tokens: about one of fifty postings.
-    max(leastRecentCount, min(mostRecentCount, Int(clamping: totalLength / 100)))
-  }
-
-  /// How many entries a commit folds that has brought `count`, beyond that.
-  static func owedCount(_ count: Int) -> Int { count + count / 4 + 1 }
-
-  /// How many entries are taken out of "recent" at a time.
-  static let sliceCount = 1 << 12
-
-  /// Whether a posting that comes has its term folded: one of so many of the term, and another one for each term.
-  @inline(__always) static func isChosen(_ prefix: UInt64, _ byteCount: Int, _ row: RowID) -> Bool {
-    var mixed = prefix &+ UInt64(byteCount) &+ UInt64(bitPattern: row.rawValue) &* 0xd6e8_feb8_6659_fd93
-    mixed = (mixed ^ mixed >> 32) &* 0x9e37_79b9_7f4a_7c15
-    return mixed >> 48 % recentTermCount == 0
-  }
-}
-
 extension FullTextUpkeep {
+  /// How many entries are taken out of "recent" at a time.
+  private static let sliceCount = 1 << 12
+
   /// Puts what was gathered into "recent", or into the blocks where much of one term has come together.
   func storePostings(_ waiting: GatheredPostings) throws {
     var written = 0
     try waiting.forEachTerm { term, changes in
+      let pace = layout.pace
       let isFolded =
-        changes.count >= MergingPace.foldedCount
-        || changes.contains { $0.valueCount >= 0 && MergingPace.isChosen($0.prefix, Int($0.byteCount), $0.row) }
+        changes.count >= pace.foldedCount
+        || changes.contains { $0.valueCount >= 0 && pace.isChosen($0.prefix, Int($0.byteCount), $0.row) }
       if isFolded, state == .ready {
         try fold([UInt8](term), waiting, changes)
       } else {
@@ -111,9 +83,9 @@ extension FullTextUpkeep {
   func settle() throws {
     try flush()
     guard state == .ready, recentlyWritten > 0 else { return }
-    let owed = MergingPace.owedCount(recentlyWritten)
+    let owed = layout.pace.owedCount(recentlyWritten)
     recentlyWritten = 0
-    guard try trees.recent.count > MergingPace.recentCount(totalLength: trees.totalLength) else { return }
+    guard try trees.recent.count > layout.pace.recentCount(totalLength: trees.totalLength) else { return }
     _ = try merge(count: owed)
   }
 
@@ -125,7 +97,7 @@ extension FullTextUpkeep {
     var folded = 0
     var hasTurned = false
     while folded < count {
-      let slice = try takeSlice(behind: hand, count: min(count - folded, MergingPace.sliceCount))
+      let slice = try takeSlice(behind: hand, count: min(count - folded, Self.sliceCount))
       guard let last = slice.terms.last else {
         if hasTurned || hand.isEmpty { break }
         (hand, hasTurned) = ([], true)

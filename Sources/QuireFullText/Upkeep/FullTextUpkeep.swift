@@ -36,9 +36,6 @@ final class FullTextUpkeep {
     form = trees.layout.form
     state = try trees.state
     folder = PostingFolder(trees)
-    if state != .unbuilt, try trees.definition != trees.layout.definition {
-      throw trees.damaged("values", [], "it was made by another definition")
-    }
   }
 
   // MARK: Building

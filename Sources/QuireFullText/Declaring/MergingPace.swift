@@ -1,0 +1,42 @@
+// How postings that come by themselves get into long lists.
+
+internal import QuireDatabase
+
+/// How much is folded into the blocks, and when.
+///
+/// A posting that comes is put into "recent", for one entry of a tree. Folding costs about the same for one entry of a
+/// term as for many, and so it waits until there are some: a term of many rows has its turn by itself, one of so many
+/// times when a posting of it comes; and where "recent" as a whole has more than it should, all terms have their turn,
+/// one behind the other, a few with each commit.
+struct MergingPace: Hashable, Sendable {
+  /// From so many changes of one term on that are stored together, they are folded into its blocks at once.
+  var foldedCount = 8
+  /// About so many entries a term has in "recent" at the most: of each so many postings that come, one has all of the
+  /// term folded.
+  var recentTermCount: UInt64 = 64
+  /// So many entries "recent" may have before all terms are folded in turn. The more there are, the more of one term
+  /// are folded together.
+  var leastRecentCount = 1 << 16
+  /// The same, however many rows there are.
+  var mostRecentCount = 1 << 18
+
+  /// How many entries "recent" may have beside rows of this length in all.
+  func recentCount(totalLength: UInt64) -> Int {
+    // One for each hundred tokens: about one of fifty postings.
+    max(leastRecentCount, min(mostRecentCount, Int(clamping: totalLength / 100)))
+  }
+
+  /// How many entries a commit folds, once there are too many, that has brought `count`: somewhat more.
+  func owedCount(_ count: Int) -> Int { count + count / 4 + 1 }
+
+  /// Whether a posting that comes has its term folded: one of so many of the term, others for each term.
+  ///
+  /// - Parameters:
+  ///   - prefix: the first bytes of the term as a number.
+  ///   - byteCount: how many bytes the term has.
+  @inline(__always) func isChosen(_ prefix: UInt64, _ byteCount: Int, _ row: RowID) -> Bool {
+    var mixed = prefix &+ UInt64(byteCount) &+ UInt64(bitPattern: row.rawValue) &* 0xd6e8_feb8_6659_fd93
+    mixed = (mixed ^ mixed >> 32) &* 0x9e37_79b9_7f4a_7c15
+    return mixed >> 48 % recentTermCount == 0
+  }
+}
