@@ -20,14 +20,22 @@ struct MergingPace: Hashable, Sendable {
   /// The same, however many rows there are.
   var mostRecentCount = 1 << 18
 
+  /// So many entries a commit folds at the least, if it folds some.
+  var leastSliceCount = 64
+  /// So many a small commit folds at the most.
+  var mostSliceCount = 256
+
   /// How many entries "recent" may have beside rows of this length in all.
   func recentCount(totalLength: UInt64) -> Int {
     // One for each hundred tokens: about one of fifty postings.
     max(leastRecentCount, min(mostRecentCount, Int(clamping: totalLength / 100)))
   }
 
-  /// How many entries a commit folds, once there are too many, that has brought `count`: somewhat more.
-  func owedCount(_ count: Int) -> Int { count + count / 4 + 1 }
+  /// How many entries a commit folds that has brought `written` to "recent", where that has so many more than it should.
+  /// A few wait for more, as a slice has a cost of its own; with many the commit pays for twice what it has brought.
+  func foldedCount(excess: Int, written: Int) -> Int {
+    excess < leastSliceCount ? 0 : min(excess, max(mostSliceCount, 2 * written))
+  }
 
   /// Whether a posting that comes has its term folded: one of so many of the term, others for each term.
   ///

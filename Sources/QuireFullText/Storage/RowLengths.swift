@@ -18,10 +18,16 @@ struct LengthChunk: Hashable {
   /// The chunk of bytes; nil if they break the format.
   init?(_ bytes: RawSpan) {
     guard bytes.byteCount <= 2 * Self.rowCount, bytes.byteCount % 2 == 0, bytes.byteCount > 0 else { return nil }
-    lengths = [UInt16](repeating: 0, count: Self.rowCount)
-    for index in 0..<bytes.byteCount / 2 {
-      lengths[index] = unsafe UInt16(
-        littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: 2 * index, as: UInt16.self))
+    let count = bytes.byteCount / 2
+    lengths = unsafe [UInt16](unsafeUninitializedCapacity: Self.rowCount) { target, initialized in
+      unsafe bytes.withUnsafeBytes { source in
+        for index in 0..<count {
+          unsafe target[index] = UInt16(
+            littleEndian: source.loadUnaligned(fromByteOffset: 2 * index, as: UInt16.self))
+        }
+      }
+      for index in count..<Self.rowCount { unsafe target[index] = 0 }
+      initialized = Self.rowCount
     }
     if lengths[bytes.byteCount / 2 - 1] == 0 { return nil }
   }
@@ -60,13 +66,13 @@ struct LengthChunk: Hashable {
   /// The bytes of the chunk; none if no row has a length.
   var bytes: [UInt8] {
     guard let last = lengths.lastIndex(where: { $0 != 0 }) else { return [] }
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(2 * (last + 1))
-    for length in lengths[...last] {
-      bytes.append(UInt8(truncatingIfNeeded: length))
-      bytes.append(UInt8(truncatingIfNeeded: length >> 8))
+    return unsafe [UInt8](unsafeUninitializedCapacity: 2 * (last + 1)) { target, initialized in
+      for index in 0...last {
+        unsafe target[2 * index] = UInt8(truncatingIfNeeded: lengths[index])
+        unsafe target[2 * index + 1] = UInt8(truncatingIfNeeded: lengths[index] >> 8)
+      }
+      initialized = 2 * (last + 1)
     }
-    return bytes
   }
 }
 

@@ -55,18 +55,18 @@ extension FullTextUpkeep {
   private func fold(
     _ term: [UInt8], _ waiting: GatheredPostings, _ changes: ArraySlice<GatheredPostings.Change>
   ) throws {
-    var all = TermChanges()
     let range = TermKeys.range(ofTerm: term)
     var slice = RecentSlice(trees)
     try trees.recent.forEach(from: range.lower, upTo: range.upper) { key, value in
       try slice.add(key, value)
       return true
     }
-    if let found = slice.terms.first {
-      guard found.term == term else { throw slice.outOfOrder(found.term) }
-      all = found.changes
-      try trees.recent.remove(from: range.lower, upTo: range.upper)
+    var all = TermChanges()
+    try slice.forEachTerm { found, recent in
+      guard found == term[...] else { throw slice.outOfOrder(found) }
+      all = recent
     }
+    try removeRecent(slice, from: range.lower, upTo: range.upper)
     all.apply(changes) { change, list in
       waiting.withValue(change) { value in
         guard RecentCodec.decode(value, row: change.row, form, to: &list) else {
@@ -79,14 +79,14 @@ extension FullTextUpkeep {
 
   // MARK: Pace
 
-  /// Brings the trees up to date, and pays for what was written by folding some terms.
+  /// Brings the trees up to date, and folds some terms if "recent" has become too large.
   func settle() throws {
     try flush()
     guard state == .ready, recentlyWritten > 0 else { return }
-    let owed = layout.pace.owedCount(recentlyWritten)
+    let written = recentlyWritten
     recentlyWritten = 0
-    guard try trees.recent.count > layout.pace.recentCount(totalLength: trees.totalLength) else { return }
-    _ = try merge(count: owed)
+    let excess = try trees.recent.count - layout.pace.recentCount(totalLength: trees.totalLength)
+    _ = try merge(count: layout.pace.foldedCount(excess: excess, written: written))
   }
 
   /// Folds the next terms that "recent" has something of, until `count` entries are folded or none are left; returns how
@@ -98,14 +98,16 @@ extension FullTextUpkeep {
     var hasTurned = false
     while folded < count {
       let slice = try takeSlice(behind: hand, count: min(count - folded, Self.sliceCount))
-      guard let last = slice.terms.last else {
+      guard slice.count > 0 else {
         if hasTurned || hand.isEmpty { break }
         (hand, hasTurned) = ([], true)
         continue
       }
-      for one in slice.terms { try folder.fold(one.changes, into: one.term) }
+      try slice.forEachTerm { term, changes in
+        hand = Array(term)
+        try folder.fold(changes, into: hand)
+      }
       folded += slice.count
-      hand = last.term
     }
     if folded > 0 { try trees.setHand(hand) }
     return folded
@@ -114,68 +116,22 @@ extension FullTextUpkeep {
   /// Takes the entries of the next terms out of "recent", `count` of them or, to the end of a term, more.
   private func takeSlice(behind term: [UInt8], count: Int) throws -> RecentSlice {
     var slice = RecentSlice(trees)
-    var lastKey: [UInt8] = []
     let lower = term.isEmpty ? [] : term + [1]
     try trees.recent.forEach(from: lower, upTo: nil, limit: count) { key, value in
       if slice.count >= count, try !slice.isOfLastTerm(key) { return false }
       try slice.add(key, value)
-      key.copy(to: &lastKey)
       return true
     }
-    if slice.count > 0 { try trees.recent.remove(from: lower, upTo: lastKey + [0]) }
+    try removeRecent(slice, from: lower, upTo: slice.lastKey + [0])
     return slice
   }
-}
 
-/// Entries of "recent" of some terms, one behind the other.
-struct RecentSlice {
-  private let trees: FullTextTrees
-  private let form: PostingForm
-  private(set) var terms: [(term: [UInt8], changes: TermChanges)] = []
-  /// The number of entries.
-  private(set) var count = 0
-
-  init(_ trees: FullTextTrees) { (self.trees, form) = (trees, trees.layout.form) }
-
-  /// Takes in the next entry.
-  ///
-  /// - Throws: `FullTextError.damaged`.
-  mutating func add(_ key: RawSpan, _ value: RawSpan) throws {
-    guard let parsed = TermKeys.parseRecent(key) else { throw badEntry(key) }
-    if !isOfLastTerm(key, parsed) {
-      let term = Array(key.copied.prefix(parsed.termByteCount))
-      if let last = terms.last, !last.term.lexicographicallyPrecedes(term) { throw outOfOrder(term) }
-      terms.append((term, TermChanges()))
+  /// Removes the entries of a slice from "recent", which are all between the bounds.
+  private func removeRecent(_ slice: RecentSlice, from lower: [UInt8], upTo upper: [UInt8]) throws {
+    switch slice.count {
+    case 0: return
+    case 1: try trees.recent.remove(slice.lastKey)
+    default: try trees.recent.remove(from: lower, upTo: upper)
     }
-    let last = terms.count - 1
-    if parsed.isAdded {
-      guard RecentCodec.decode(value, row: parsed.row, form, to: &terms[last].changes.added) else {
-        throw badEntry(key)
-      }
-    } else {
-      guard value.byteCount == 0, terms[last].changes.removed.last.map({ $0 < parsed.row }) ?? true else {
-        throw badEntry(key)
-      }
-      terms[last].changes.removed.append(parsed.row)
-    }
-    count += 1
-  }
-
-  /// Whether a key is one of the term of the entry before.
-  func isOfLastTerm(_ key: RawSpan) throws -> Bool {
-    guard let parsed = TermKeys.parseRecent(key) else { throw badEntry(key) }
-    return isOfLastTerm(key, parsed)
-  }
-
-  private func isOfLastTerm(_ key: RawSpan, _ parsed: RecentKey) -> Bool {
-    terms.last.map { key.begins(with: $0.term, parsed.termByteCount) } ?? false
-  }
-
-  private func badEntry(_ key: RawSpan) -> FullTextError {
-    trees.damaged(FullTextTrees.recentName, key.copied, "the entry breaks the format")
-  }
-
-  func outOfOrder(_ term: [UInt8]) -> FullTextError {
-    trees.damaged(FullTextTrees.recentName, term + [0], "terms are out of order")
   }
 }

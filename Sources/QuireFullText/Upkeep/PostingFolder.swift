@@ -176,10 +176,8 @@ struct PostingFolder {
     var joined: Block?
     if let block, new.count > 0, new.count < min(Self.smallCount, old.count) { joined = try join(block, of: term) }
     let pieces = Self.pieces(of: new.count, isTail: isTail)
-    // The limits before say enough of rows that stay, unless some have gone, or the block is done with.
-    let isExact =
-      start.removed != end.removed || joined != nil || pieces.count != 1 || new.count == PostingForm.blockCount
-      || block.map { !$0.isLarge } ?? true
+    // The limits before say enough of rows that stay, unless some have gone, or the block is small and has none.
+    let isExact = start.removed != end.removed || joined != nil || block.map { !$0.isLarge } ?? true
     let isCounted = tally.head != nil || pieces.count > 1
     if isCounted || new.count >= BlockHeader.largeCount { try findCodes(isExact ? nil : block?.limits) }
     keptApart.removeAll(keepingCapacity: true)
