@@ -31,8 +31,9 @@ struct MergingPace: Hashable, Sendable {
     max(leastRecentCount, min(mostRecentCount, Int(clamping: totalLength / 100)))
   }
 
-  /// How many entries a commit folds that has brought `written` to "recent", where that has so many more than it should.
-  /// A few wait for more, as a slice has a cost of its own; with many the commit pays for twice what it has brought.
+  /// How many entries a commit folds that has brought `written` to "recent", where that has `excess` more than it
+  /// should. A few wait for more, as a slice has a cost of its own; with many the commit pays for twice what it has
+  /// brought.
   func foldedCount(excess: Int, written: Int) -> Int {
     excess < leastSliceCount ? 0 : min(excess, max(mostSliceCount, 2 * written))
   }

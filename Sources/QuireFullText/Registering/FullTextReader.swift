@@ -39,9 +39,9 @@ public struct FullTextReader<Object: Sendable, Metadata: Sendable> {
 // MARK: - Verifying
 
 extension FullTextReader {
-  /// Throws `FullTextError.damaged`, with the tree and the key, if what is stored differs from the rows: words and where
-  /// they stand, how many rows have them, lengths, limits, and what no row has. Reads and cuts all rows, in bounded
-  /// memory and with a temporary file where there are many.
+  /// Throws `FullTextError.damaged`, with the tree and the key, if what is stored differs from the rows: words and
+  /// where they stand, how many rows have them, lengths, limits, and what no row has. Reads and cuts all rows, in
+  /// bounded memory and with a temporary file where there are many.
   ///
   /// - Throws: also what the fields' closures throw, `FullTextError.notReady`, `damagedPage`, `inputOutput`.
   public func verify() throws {

@@ -89,8 +89,8 @@ extension FullTextUpkeep {
     _ = try merge(count: layout.pace.foldedCount(excess: excess, written: written))
   }
 
-  /// Folds the next terms that "recent" has something of, until `count` entries are folded or none are left; returns how
-  /// many were.
+  /// Folds the next terms that "recent" has something of, until `count` entries are folded or none are left; returns
+  /// how many were.
   func merge(count: Int) throws -> Int {
     guard state == .ready, count > 0 else { return 0 }
     var hand = try trees.hand

@@ -71,8 +71,8 @@ final class FullTextUpkeep {
   func willChange(
     _ row: RowID, _ key: String, _ forEachText: ((Int, RawSpan) throws -> Void) throws -> Void
   ) throws {
-    // Of a change within a change the outer one was announced with the tokens that are stored. Of a row whose insert was
-    // not heard of there are none.
+    // Of a change within a change the outer one was announced with the tokens that are stored. Of a row whose insert
+    // was not heard of there are none.
     guard state != .unbuilt, before[row] == nil, !announced.contains(key) else { return }
     var document = spare.popLast() ?? DocumentTerms()
     try document.read(key, layout, forEachText)

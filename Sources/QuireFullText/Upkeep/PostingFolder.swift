@@ -129,7 +129,8 @@ struct PostingFolder {
     return isOnEntry ? try block(at: cursor, of: term) : nil
   }
 
-  /// The block that a cursor is on, which goes on to the next entry; nil, and it stays, if that is no block of the term.
+  /// The block that a cursor is on, which goes on to the next entry; nil, and it stays, if that is no block of the
+  /// term.
   private mutating func block(at cursor: ExtensionCursor<[UInt8]>, of term: [UInt8]) throws -> Block? {
     let found = try cursor.withEntry { key, value -> Block? in
       guard let parsed = TermKeys.parseBlock(key) else {
