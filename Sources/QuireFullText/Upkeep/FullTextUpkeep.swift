@@ -171,8 +171,8 @@ final class FullTextUpkeep {
   /// Whether a row is within the limits of the block that has a posting of it, if one has, with the length that it has
   /// now.
   private func isWithinLimits(_ document: DocumentTerms, _ place: Int, _ row: RowID) throws -> Bool {
-    // While it is built nobody knows the blocks.
-    guard state == .ready else { return true }
+    // While it is built nobody knows the blocks, which may be made with the length before.
+    guard state == .ready else { return false }
     let pair = LimitPair(frequency: document.frequency(place, form), length: Int(clamping: document.length))
     return try folder.isWithinLimits(pair, row, of: document.term(place))
   }
