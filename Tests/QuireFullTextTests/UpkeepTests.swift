@@ -270,6 +270,36 @@ struct UpkeepTests {
     #expect(try postings("after", text, db).count == 8)
   }
 
+  @Test("The first search after a change stores what has changed, which ends a walk that is under way")
+  func searchesInsideOfWalks() throws {
+    let text = MemoText.memos()
+    let db = try database(text, [memo("a"), memo("b"), memo("c")])
+    func walk(_ tx: WriteTransaction) throws -> Int {
+      var count = 0
+      for _ in tx[.memos].rows {
+        try tx.access(to: text).reader.verify()
+        count += 1
+      }
+      // A loop cannot throw: an error in it is thrown by the next call.
+      _ = try tx[.memos].contains("")
+      return count
+    }
+    try db.write { tx in
+      #expect(try walk(tx) == 3)
+      try tx[.memos].set(memo("d"), for: "d")
+      _ = try tx.access(to: text).reader.documentCount
+      #expect(try walk(tx) == 4)
+    }
+    let error = #expect(throws: DatabaseError.self) {
+      try db.write { tx in
+        try tx[.memos].set(memo("e"), for: "e")
+        _ = try walk(tx)
+      }
+    }
+    #expect(error?.code == .mutatedDuringIteration)
+    try db.verify(text)
+  }
+
   @Test("A snapshot shows the full text that it had, and opening again shows the newest")
   func snapshotsAndOpenings() throws {
     let folder = try MemoFolder()

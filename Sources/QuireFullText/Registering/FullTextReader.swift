@@ -7,7 +7,18 @@ internal import QuireDatabase
 /// For the thread and the life of its transaction.
 public struct FullTextReader<Object: Sendable, Metadata: Sendable> {
   let fullText: FullText<Object, Metadata>
+  /// The trees as they are, ready or not.
   let stored: FullTextTrees
+  /// Whether the transaction is known to be one that can be searched.
+  private let checked = Checked()
+
+  /// What is known of the transaction, for all copies.
+  private final class Checked {
+    var isReady = false
+  }
+
+  /// What is known of a snapshot that can be searched, for the transactions after it.
+  private final class Ready: Sendable {}
 
   init(_ fullText: FullText<Object, Metadata>, _ trees: FullTextTrees) {
     (self.fullText, stored) = (fullText, trees)
@@ -17,13 +28,25 @@ public struct FullTextReader<Object: Sendable, Metadata: Sendable> {
   ///
   /// - Throws: `FullTextError.notReady` while it is built, `FullTextError.damaged`.
   func trees() throws -> FullTextTrees {
+    if checked.isReady { return stored }
     if stored.store.writeTransaction != nil {
       for writer in try stored.store.writers(as: FullTextWriter<Object, Metadata>.self)
       where writer.store.name == stored.store.name {
         try writer.upkeep.flush()
       }
+      try stored.checkReady()
+      return stored
     }
-    try stored.checkReady()
+    // What an observed read has looked at is noted, and so it looks at no more than it must.
+    if stored.store.mayFetchAhead {
+      _ = try stored.store.keeping {
+        try stored.checkReady()
+        return Ready()
+      }
+    } else {
+      try stored.checkReady()
+    }
+    checked.isReady = true
     return stored
   }
 

@@ -21,6 +21,9 @@ public final class FullTextWriter<Object: Sendable, Metadata: Sendable>: Extensi
   }
 
   /// The full text as it is in the transaction, its own changes included.
+  ///
+  /// Changes are gathered for a while. The first question after some stores them, and ends walks through rows that are
+  /// under way, as any change does: ask before the walk, or collect what it yields first.
   public var reader: FullTextReader<Object, Metadata> { FullTextReader(fullText, upkeep.trees) }
 
   // MARK: Building
