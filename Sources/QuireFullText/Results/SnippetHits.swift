@@ -1,0 +1,47 @@
+// Places of phrases, put together where they overlap.
+
+/// Places that share tokens, as one.
+struct SnippetHit {
+  /// The first and the last token.
+  let first: Int
+  var last: Int
+  /// The bytes of the text.
+  var range: Range<Int>
+
+  /// Puts places that share tokens together.
+  ///
+  /// - Parameter instances: of one text, in the order of their first tokens.
+  static func hits(of instances: [SnippetInstance]) -> [SnippetHit] {
+    var hits: [SnippetHit] = []
+    for instance in instances {
+      assert(instance.first <= instance.last)
+      if let hit = hits.last, instance.first <= hit.last {
+        hits[hits.count - 1].last = max(hit.last, instance.last)
+        hits[hits.count - 1].range = union(hit.range, instance.range)
+      } else {
+        hits.append(SnippetHit(first: instance.first, last: instance.last, range: instance.range))
+      }
+    }
+    return hits
+  }
+
+  /// The bytes of hits, as ranges that ascend and do not overlap: tokens that overlap are one range.
+  ///
+  /// - Parameter bounds: bytes that are shown; others are left out.
+  static func ranges(of hits: some Sequence<SnippetHit>, within bounds: Range<Int>) -> [Range<Int>] {
+    var ranges: [Range<Int>] = []
+    for range in hits.map({ $0.range.clamped(to: bounds) }).sorted(by: { $0.lowerBound < $1.lowerBound })
+    where !range.isEmpty {
+      if let last = ranges.last, range.lowerBound < last.upperBound {
+        ranges[ranges.count - 1] = union(last, range)
+      } else {
+        ranges.append(range)
+      }
+    }
+    return ranges
+  }
+
+  private static func union(_ left: Range<Int>, _ right: Range<Int>) -> Range<Int> {
+    min(left.lowerBound, right.lowerBound)..<max(left.upperBound, right.upperBound)
+  }
+}
