@@ -70,8 +70,10 @@ final class FTS5Oracle {
   func ranked(match query: String, weights: [Double] = [], limit: Int = -1) throws -> [(row: RowID, score: Double)] {
     let list = weights.map { ", \($0)" }.joined()
     let statement = try prepared(
-      "select rowid, -bm25(oracle\(list)) as score from oracle where oracle match ?1 order by score desc, rowid limit ?2"
-    )
+      """
+      select rowid, -bm25(oracle\(list)) as score from oracle where oracle match ?1
+      order by score desc, rowid limit ?2
+      """)
     bind(query, 1, statement)
     sqlite3_bind_int64(statement, 2, Int64(limit))
     return try rows(of: statement) { (RowID(sqlite3_column_int64($0, 0)), sqlite3_column_double($0, 1)) }

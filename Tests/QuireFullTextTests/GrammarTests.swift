@@ -58,6 +58,10 @@ struct GrammarTests {
     ("title : ^a", .near(NearGroup([Phrase(["a"], isAtStart: true)], fields: "title"))),
     ("title : NEAR(a b)", .near("a", "b", within: 10, in: "title")),
     ("title : (a OR text : b)", .any([word("a", "title"), word("b", [])])),
+    (
+      "title : (text : a b)",
+      .groups([NearGroup([Phrase(["a"])], fields: []), NearGroup([Phrase(["b"])], fields: "title")])
+    ),
     ("{title text} : (a OR text : b)", .any([word("a", ["title", "text"]), word("b", "text")])),
     ("- title : (text : a)", word("a", "text")),
     ("- title : (- text : a)", word("a", .except("title", "text"))),
@@ -69,7 +73,7 @@ struct GrammarTests {
   }
 
   @Test(
-    "A minus excludes what FTS5 refuses to read",
+    "Texts that FTS5 refuses exclude by a minus, and mean all rows or no field",
     arguments: [
       ("a -b", SearchExpression.excluding(word("a"), word("b"))),
       ("-b", .excluding(.everything, word("b"))),
@@ -85,8 +89,10 @@ struct GrammarTests {
       ("* NOT b", .excluding(.everything, word("b"))),
       ("*", .everything),
       ("(*)", .everything),
+      ("{} : a", word("a", [])),
+      ("-{} : a", word("a", .except())),
     ])
-  func minusExcludes(text: String, meaning: SearchExpression) throws {
+  func goesBeyond(text: String, meaning: SearchExpression) throws {
     #expect(try SearchExpression(text) == meaning)
   }
 
@@ -104,7 +110,7 @@ struct GrammarTests {
     ("a**", 3, "no meaning"), ("a,", 2, "no meaning"), ("a b c;", 6, "outside of quotation marks"),
     ("o'ne", 2, "outside of quotation marks"), ("a\u{0}b", 2, "outside of quotation marks"),
     ("\"a", 1, "not closed"), ("a \"b \"\"c", 3, "not closed"), ("t :", 4, "missing at the end"),
-    ("t : : a", 5, "in front of “:”"), ("t : u : a", 7, "no meaning"), ("{} : a", 2, "name is missing"),
+    ("t : : a", 5, "in front of “:”"), ("t : u : a", 7, "no meaning"), ("{} a", 4, "colon is missing"),
     ("{t u : a", 1, "not closed"), ("{t u} a", 7, "colon is missing"), ("{t OR u} : a", 4, "name is missing"),
     ("-", 2, "missing at the end"), ("--a", 2, "in front of “-”"), ("- - t : a", 3, "in front of “-”"),
     ("naïve 🚂 a ;", 11, "outside of quotation marks"),
@@ -152,8 +158,8 @@ struct GrammarTests {
       let text = (0..<1 + random.below(9)).map { _ in random.pick(pieces) }.joined(separator: " ")
       let complaint = oracle.complaint(about: text)
       let isRead = (try? SearchExpression(text, fields: oracle.columns)) != nil
-      // A star that stands for all rows, and a minus without a field, are our own.
-      let isOurs = complaint != nil && isRead && (text.contains("*") || text.contains("- t"))
+      // A star that stands for all rows, and no field, are our own.
+      let isOurs = complaint != nil && isRead && (text.contains("*") || text.contains("{ }"))
       #expect((complaint == nil) == isRead || isOurs, "\(text): \(complaint ?? "read")")
       if complaint == nil { read += 1 } else { refused += 1 }
     }

@@ -23,9 +23,6 @@ public struct FieldChoice: Hashable, Sendable, ExpressibleByStringLiteral, Expre
   /// All fields but these.
   public static func except(_ names: String...) -> FieldChoice { FieldChoice(Set(names), isComplement: true) }
 
-  /// Whether no field is chosen, whatever there is.
-  var isEmpty: Bool { names.isEmpty && !isComplement }
-
   /// The fields that are chosen here and in another choice. O(names).
   public func intersection(_ other: FieldChoice) -> FieldChoice {
     switch (isComplement, other.isComplement) {

@@ -55,12 +55,12 @@ struct GroupReader {
     if token.kind == .leftBrace {
       let opening = token
       advance()
-      repeat {
+      while token.kind != .rightBrace && token.kind != .end && token.kind != .colon {
         guard token.isText else {
           throw error("a field’s name is missing", "Write {title lyrics} : and what is searched for there.")
         }
         choice.names.insert(try fieldName())
-      } while token.kind != .rightBrace && token.kind != .end && token.kind != .colon
+      }
       guard token.kind == .rightBrace else {
         throw scanner.error(at: opening.range, "a brace is not closed", "Write } behind the last field’s name.")
       }

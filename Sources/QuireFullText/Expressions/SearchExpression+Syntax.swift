@@ -25,6 +25,7 @@ extension SearchExpression {
   /// - `night -day`, `night -"last train"`, `night -(day OR noon)` excludes what follows the minus from what stands
   ///   beside it, or from all rows. `-title : day` is FTS5’s: day in another field.
   /// - `*` where a word should stand means all rows: `* NOT day`.
+  /// - `{} : night` searches in no field.
   ///
   /// - Parameters:
   ///   - text: the text of the search. A NUL outside of quotation marks is an error; FTS5 ends there.
@@ -41,7 +42,7 @@ extension SearchExpression: CustomStringConvertible {
   /// The expression in the form that ``init(_:fields:)`` reads, and finds the same by.
   ///
   /// What is read from it equals this expression, unless that has something that no text says: lists of less than two
-  /// parts, no fields at all, phrases without a text, a distance of a single phrase. O(size), without recursion.
+  /// parts, groups without a phrase, phrases without a text, a distance of a single phrase. O(size), without recursion.
   public var description: String { SyntaxWriter.text(of: self) }
 }
 
@@ -74,8 +75,10 @@ private struct SyntaxWriter {
   private static func pieces(of expression: SearchExpression, at level: Level) -> [Piece] {
     switch expression {
     case .everything: return [.text("*")]
-    case .near(let group): return pieces(of: [group], at: level)
-    case .groups(let groups): return pieces(of: groups, at: level)
+    case .near(let group): return [.text(text(group))]
+    case .groups(let groups):
+      if groups.isEmpty { return [.expression(nothing, level)] }
+      return [.text(groups.map(text).joined(separator: " "))]
     case .excluding(let kept, let excluded):
       return enclosed(
         [.expression(kept, .excluding), .text(" NOT "), .expression(excluded, .operand)], .excluding, in: level)
@@ -86,13 +89,6 @@ private struct SyntaxWriter {
       if parts.count < 2 { return [.expression(parts.first ?? nothing, level)] }
       return enclosed(joined(parts, " OR ", .all), .any, in: level)
     }
-  }
-
-  private static func pieces(of groups: [NearGroup], at level: Level) -> [Piece] {
-    if groups.isEmpty || groups.contains(where: { $0.fields?.isEmpty == true }) {
-      return [.expression(nothing, level)]
-    }
-    return [.text(groups.map(text).joined(separator: " "))]
   }
 
   private static func joined(_ parts: [SearchExpression], _ sign: String, _ level: Level) -> [Piece] {
@@ -128,7 +124,6 @@ private struct SyntaxWriter {
   }
 
   private static func text(_ choice: FieldChoice) -> String {
-    guard !choice.names.isEmpty else { return "" }
     let names = choice.names.sorted().map(quoted)
     let list = names.count == 1 ? names[0] : "{\(names.joined(separator: " "))}"
     return (choice.isComplement ? "- " : "") + list + " : "
