@@ -26,40 +26,6 @@ enum OracleDocuments {
     }
     return packages
   }()
-
-  /// The packages without what is beyond ASCII, for ``ASCIIWords``.
-  static let asciiPackages = packages.map { texts in
-    texts.map { String(decoding: $0.utf8.map { $0 < 0x80 ? $0 : 0x20 }, as: UTF8.self) }
-  }
-}
-
-/// Words of ASCII letters and digits in small letters: what FTS5’s tokenizers make of texts in ASCII.
-struct ASCIIWords: Tokenizer {
-  let identity = "test.ascii/1"
-
-  func forEachToken(
-    in text: RawSpan, for purpose: TokenPurpose, _ body: (_ term: RawSpan, _ place: TokenPlace) throws -> Void
-  ) throws {
-    let bytes = text.withUnsafeBytes { Array($0) }
-    var start = 0
-    while start < bytes.count {
-      var end = start
-      while end < bytes.count, let _ = Self.folded(bytes[end]) { end += 1 }
-      if end > start {
-        let term = bytes[start..<end].compactMap(Self.folded)
-        try body(term.span.bytes, TokenPlace(range: start..<end))
-      }
-      start = max(end, start + 1)
-    }
-  }
-
-  private static func folded(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): byte
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte | 0x20
-    default: nil
-    }
-  }
 }
 
 extension Tokenizer {
