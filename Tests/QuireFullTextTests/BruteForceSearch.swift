@@ -10,10 +10,13 @@ import QuireText
 struct BruteForceSearch {
   let fields: [String]
   let tokenizer: any Tokenizer
+  let detail: PostingDetail
   private var places: [[UInt8]: [RowID: [Place]]] = [:]
   /// The tokens of each row, in all fields.
   private(set) var lengths: [RowID: Int] = [:]
   private var terms: [RowID: Set<[UInt8]>] = [:]
+  /// All rows, also those without a token.
+  private(set) var rows: Set<RowID> = []
 
   /// Where a token stands in a row.
   struct Place: Hashable, Comparable {
@@ -26,30 +29,66 @@ struct BruteForceSearch {
   /// The places of the phrases of a search in a row, by the phrases’ numbers.
   typealias Hits = [Int: [Place]]
 
-  init(fields: [String], tokenizer: any Tokenizer) { (self.fields, self.tokenizer) = (fields, tokenizer) }
+  init(fields: [String], tokenizer: any Tokenizer, detail: PostingDetail = .positions) {
+    (self.fields, self.tokenizer, self.detail) = (fields, tokenizer, detail)
+  }
 
   // MARK: Changing
 
-  mutating func set(_ row: RowID, _ texts: [String]) throws {
+  mutating func set(_ row: RowID, _ texts: [String]) throws { try set(row, lists: texts.map { [$0] }) }
+
+  /// - Parameter lists: the texts of each field.
+  mutating func set(_ row: RowID, lists: [[String]]) throws {
     remove(row)
-    for (field, text) in texts.enumerated() {
-      for token in try tokenizer.tokens(of: text, for: .document) {
-        places[token.term, default: [:]][row, default: []].append(Place(field: field, position: token.position))
-        terms[row, default: []].insert(token.term)
-        lengths[row, default: 0] += 1
+    rows.insert(row)
+    for (field, texts) in lists.enumerated() {
+      var tokens: [OracleToken] = []
+      for text in texts {
+        // A position between two texts is free.
+        let start = tokens.last.map { $0.position + 2 } ?? 0
+        for var token in try tokenizer.tokens(of: text, for: .document) {
+          token.position += start
+          tokens.append(token)
+        }
       }
+      for token in tokens { add(token, field, row) }
+      let length = Set(tokens.map(\.position)).count
+      if length > 0 { lengths[row, default: 0] += length }
     }
-    // A row without tokens is found by nothing but `*`, and still counts as no document.
+  }
+
+  private mutating func add(_ token: OracleToken, _ field: Int, _ row: RowID) {
+    let known = places[token.term]?[row] ?? []
+    let place = Place(field: field, position: token.position)
+    terms[row, default: []].insert(token.term)
+    // Without frequencies, a term counts once in a field.
+    if detail == .rows, known.last?.field == field { return }
+    if !known.contains(place) { places[token.term, default: [:]][row, default: []].append(place) }
   }
 
   mutating func remove(_ row: RowID) {
     for term in terms.removeValue(forKey: row) ?? [] { places[term]?[row] = nil }
     lengths[row] = nil
+    rows.remove(row)
   }
 
-  mutating func removeAll() { self = BruteForceSearch(fields: fields, tokenizer: tokenizer) }
+  mutating func removeAll() { self = BruteForceSearch(fields: fields, tokenizer: tokenizer, detail: detail) }
 
   // MARK: Searching
+
+  /// Whether an expression asks where tokens stand, by more than their fields.
+  func needsPositions(_ expression: SearchExpression) throws -> Bool {
+    switch expression {
+    case .everything: return false
+    case .near(let group):
+      let phrases = try group.phrases.map { (tokens: try tokens(of: $0), isAtStart: $0.isAtStart) }
+        .filter { !$0.tokens.isEmpty }
+      return phrases.count > 1 || phrases.contains { $0.isAtStart || Set($0.tokens.map(\.position)).count > 1 }
+    case .groups(let groups): return try groups.contains { try needsPositions(.near($0)) }
+    case .all(let parts), .any(let parts): return try parts.contains { try needsPositions($0) }
+    case .excluding(let kept, let excluded): return try needsPositions(kept) || needsPositions(excluded)
+    }
+  }
 
   /// A phrase of a search, with the rows that have it.
   private struct FoundPhrase {
@@ -63,7 +102,7 @@ struct BruteForceSearch {
     return try find(expression, &documentCounts).keys.sorted()
   }
 
-  /// The rows with their scores, the best first, equal ones by row.
+  /// The rows with their scores, the best first, equal ones by row. Rows without tokens are no documents.
   func ranked(_ expression: SearchExpression, weights: [Double] = []) throws -> [(row: RowID, score: Double)] {
     var documentCounts: [Int] = []
     let found = try find(expression, &documentCounts)
@@ -85,12 +124,12 @@ struct BruteForceSearch {
 
   private func find(_ expression: SearchExpression, _ counts: inout [Int]) throws -> [RowID: Hits] {
     switch expression {
-    case .everything: return lengths.mapValues { _ in [:] }
+    case .everything: return everything
     case .near(let group): return try find(group, &counts) ?? [:]
     case .groups(let groups):
       return Self.intersection(try groups.compactMap { try find($0, &counts) }) ?? [:]
     case .all(let parts):
-      return Self.intersection(try parts.map { try find($0, &counts) }) ?? lengths.mapValues { _ in [:] }
+      return Self.intersection(try parts.map { try find($0, &counts) }) ?? everything
     case .any(let parts):
       var all: [RowID: Hits] = [:]
       for part in parts {
@@ -103,6 +142,8 @@ struct BruteForceSearch {
       return found.filter { others[$0.key] == nil }
     }
   }
+
+  private var everything: [RowID: Hits] { Dictionary(uniqueKeysWithValues: rows.map { ($0, [:]) }) }
 
   /// The rows that all have; nil for none of them.
   private static func intersection(_ all: [[RowID: Hits]]) -> [RowID: Hits]? {
@@ -156,50 +197,58 @@ struct BruteForceSearch {
 
   /// The rows with a phrase in some fields; nil if it has no token.
   private func find(_ phrase: Phrase, _ mask: UInt64, isSingle: Bool) throws -> FoundPhrase? {
-    var tokens: [OracleToken] = []
-    for (number, text) in phrase.texts.enumerated() {
-      let next = (tokens.last?.position ?? -1) + 1
-      for var token in try tokenizer.tokens(of: text, for: .query) {
-        token.position += next
-        tokens.append(token)
-      }
-      if let last = tokens.indices.last, phrase.prefixes.contains(number) || !tokens[last].isPrefix {
-        tokens[last].isPrefix = phrase.prefixes.contains(number)
-      } else if let last = tokens.indices.last, try tokenizer.tokens(of: text, for: .query).isEmpty {
-        tokens[last].isPrefix = false
-      }
-    }
+    let tokens = try tokens(of: phrase)
     guard let length = tokens.last.map({ $0.position + 1 }) else { return nil }
     var rows: [RowID: [Place]] = [:]
-    var lists: [[RowID: Set<Place>]] = []
+    var lists: [[RowID: [Place: Int]]] = []
     for position in 0..<length {
       let here = tokens.filter { $0.position == position }
       if !here.isEmpty { lists.append(self.places(of: here, before: position)) }
     }
+    // Several forms of a word at one place count each, but not as parts of what places decide.
+    let countsForms = isSingle && length == 1 && !phrase.isAtStart
     for (row, starts) in lists[0] {
-      let places = starts.filter { start in
+      let places = starts.filter { start, _ in
         mask & (1 << UInt64(start.field)) != 0 && (!phrase.isAtStart || !isSingle || start.position == 0)
-          && lists.allSatisfy { $0[row]?.contains(start) == true }
-      }
+          && lists.allSatisfy { $0[row]?[start] != nil }
+      }.flatMap { Array(repeating: $0, count: countsForms ? $1 : 1) }
       if !places.isEmpty { rows[row] = places.sorted() }
     }
     return FoundPhrase(length: length, rows: rows)
   }
 
-  /// The places by `offset` before those of any of some tokens.
-  private func places(of tokens: [OracleToken], before offset: Int) -> [RowID: Set<Place>] {
-    var found: [RowID: Set<Place>] = [:]
-    func take(_ rows: [RowID: [Place]]) {
-      for (row, places) in rows {
-        found[row, default: []].formUnion(
-          places.lazy.filter { $0.position >= offset }.map { Place(field: $0.field, position: $0.position - offset) })
+  /// The tokens of a phrase, with what each text’s `*`, or that it has none, says of the last one so far.
+  private func tokens(of phrase: Phrase) throws -> [OracleToken] {
+    var tokens: [OracleToken] = []
+    for (number, text) in phrase.texts.enumerated() {
+      let start = (tokens.last?.position ?? -1) + 1
+      let new = try tokenizer.tokens(of: text, for: .query)
+      tokens += new.map { OracleToken(term: $0.term, position: $0.position + start, isPrefix: $0.isPrefix) }
+      guard let position = tokens.last?.position else { continue }
+      for index in tokens.indices where tokens[index].position == position {
+        if phrase.prefixes.contains(number) { tokens[index].isPrefix = true }
+        if new.isEmpty && !phrase.prefixes.contains(number) { tokens[index].isPrefix = false }
       }
     }
+    return tokens
+  }
+
+  /// The places by `offset` before those of any of some tokens, with how many terms stand there.
+  private func places(of tokens: [OracleToken], before offset: Int) -> [RowID: [Place: Int]] {
+    var chosen: Set<[UInt8]> = []
     for token in tokens {
       if token.isPrefix {
-        for (term, rows) in places where term.starts(with: token.term) { take(rows) }
-      } else if let rows = places[token.term] {
-        take(rows)
+        chosen.formUnion(places.keys.lazy.filter { $0.starts(with: token.term) })
+      } else {
+        chosen.insert(token.term)
+      }
+    }
+    var found: [RowID: [Place: Int]] = [:]
+    for term in chosen {
+      for (row, places) in places[term] ?? [:] {
+        for place in places where place.position >= offset {
+          found[row, default: [:]][Place(field: place.field, position: place.position - offset), default: 0] += 1
+        }
       }
     }
     return found

@@ -40,6 +40,11 @@ final class FTS5Oracle {
   /// Inserts a row, or replaces the one with this number.
   func set(_ row: RowID, _ texts: [String]) throws {
     try remove(row)
+    try insert(row, texts)
+  }
+
+  /// Inserts a row whose number is free.
+  func insert(_ row: RowID, _ texts: [String]) throws {
     let places = (0...columns.count).map { "?\($0 + 1)" }.joined(separator: ", ")
     let names = columns.map { "\"\($0)\"" }.joined(separator: ", ")
     let statement = try prepared("insert into oracle(rowid, \(names)) values (\(places))")
@@ -77,6 +82,15 @@ final class FTS5Oracle {
     bind(query, 1, statement)
     sqlite3_bind_int64(statement, 2, Int64(limit))
     return try rows(of: statement) { (RowID(sqlite3_column_int64($0, 0)), sqlite3_column_double($0, 1)) }
+  }
+
+  /// All tokens, in the order of their bytes, with the number of rows that have them.
+  func terms() throws -> [(text: String, rowCount: Int)] {
+    try execute("create virtual table if not exists temp.terms using fts5vocab(main, oracle, row)")
+    let statement = try prepared("select term, doc from terms order by term")
+    return try rows(of: statement) {
+      (sqlite3_column_text($0, 0).map { String(cString: $0) } ?? "", Int(sqlite3_column_int64($0, 1)))
+    }
   }
 
   /// What SQLite says is wrong with a query; nil if it is right.

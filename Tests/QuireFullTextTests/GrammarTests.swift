@@ -125,6 +125,14 @@ struct GrammarTests {
     #expect(error?.remedy.isEmpty == false)
   }
 
+  @Test("FTS5 refuses what is an error", arguments: mistakes.map(\.0))
+  func fts5Refuses(text: String) throws {
+    let oracle = try FTS5Oracle(columns: ["t", "u"])
+    try oracle.set(RowID(1), ["a b c", "a"])
+    // SQLite takes a NUL for the end.
+    #expect((oracle.complaint(about: text) == nil) == text.contains("\0"), "\(text)")
+  }
+
   @Test("A field that is not declared is an error where it stands, and one that is has the declared name")
   func unknownFieldIsFound() throws {
     let fields = ["Title", "text"]

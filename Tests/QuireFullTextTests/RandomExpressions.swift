@@ -101,9 +101,14 @@ struct RandomExpressions {
   private mutating func quoted(_ words: [String]) -> String {
     let isCapital = random.oneIn(10)
     let words = isCapital ? words.map { $0.uppercased() } : words
-    let areBare = !isCapital && words.allSatisfy { $0.utf8.allSatisfy { $0 >= 0x30 } }
+    let areBare = !isCapital && words.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(Self.isBare) }
     if areBare, random.below(3) > 0 { return words.joined(separator: sign("+")) }
-    return "\"\(words.joined(separator: random.pick([" ", " ", "-", ", "])))\""
+    let text = words.joined(separator: random.pick([" ", " ", "-", ", "]))
+    return "\"\(text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
+  }
+
+  private static func isBare(_ byte: UInt8) -> Bool {
+    (0x30...0x39).contains(byte) || (0x61...0x7a).contains(byte) || byte >= 0x80
   }
 
   private mutating func sign(_ sign: String) -> String {
