@@ -17,13 +17,15 @@ struct DifferentialLife {
   }
 
   private let trio: SearchTrio
+  /// Texts of rows that come.
+  private let documents: [[String]]
   private var expressions: RandomExpressions
   private var pins: [Pin] = []
   private var nextNumber = 0
   private(set) var comparison = SearchComparison()
 
-  init(_ trio: SearchTrio, _ expressions: RandomExpressions) {
-    (self.trio, self.expressions) = (trio, expressions)
+  init(_ trio: SearchTrio, _ documents: [[String]], _ expressions: RandomExpressions) {
+    (self.trio, self.documents, self.expressions) = (trio, documents, expressions)
   }
 
   /// Makes at least so many edits, and as many comparisons.
@@ -36,7 +38,7 @@ struct DifferentialLife {
       try trio.database.read { tx in
         for _ in 0..<max(1, count / 3) { try comparison.compare(tx[.papers], trio, &expressions) }
       }
-      if expressions.random.oneIn(3) { try trio.verify() }
+      try trio.verify()
       if expressions.random.oneIn(10) { try pin() }
       if expressions.random.oneIn(5) { try askPin() }
       if expressions.random.oneIn(40) {
@@ -84,7 +86,7 @@ struct DifferentialLife {
       try trio.removeAll(tx)
       for _ in 0..<20 { try insert(tx) }
     case 1...19: try trio.remove(tx, key)
-    case 20...29: try trio.set(tx, key, expressions.random.pick(OracleDocuments.packages))
+    case 20...29: try trio.set(tx, key, expressions.random.pick(documents))
     case 30...34: try trio.set(tx, key, texts.map { _ in "" })
     case 35...44: try trio.set(tx, key, texts.shuffled(using: &expressions.random))
     case 45...49: try trio.set(tx, key, texts)
@@ -105,12 +107,12 @@ struct DifferentialLife {
   private mutating func insert(_ tx: WriteTransaction) throws {
     // A key that is gone comes back at times, as another row.
     nextNumber += 1
-    let key = expressions.random.oneIn(4) ? "k\(expressions.random.below(2000))" : "n\(nextNumber)"
-    try trio.set(tx, key, expressions.random.pick(OracleDocuments.packages))
+    let key = expressions.random.oneIn(4) ? "k\(expressions.random.below(documents.count))" : "n\(nextNumber)"
+    try trio.set(tx, key, expressions.random.pick(documents))
   }
 
   private mutating func word() -> String {
-    let text = expressions.random.pick(expressions.random.pick(OracleDocuments.packages))
+    let text = expressions.random.pick(expressions.random.pick(documents))
     return text.split(separator: " ").randomElement(using: &expressions.random).map(String.init) ?? "new"
   }
 

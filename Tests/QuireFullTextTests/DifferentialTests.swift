@@ -9,12 +9,27 @@ import Testing
 @Suite("Searches beside FTS5")
 struct DifferentialTests {
   static let fields = OracleDocuments.fields
-  static let seeds = [UInt64](1...(TestSize.isFull ? 4 : 1))
+  /// `QUIRE_SEARCH_SEED` repeats one run.
+  static let seeds =
+    environmentNumber("QUIRE_SEARCH_SEED").map { [UInt64($0)] } ?? [UInt64](1...(TestSize.isFull ? 4 : 1))
 
-  /// The packages, in a trio whose full text is built from them.
-  private static func built() throws -> SearchTrio {
+  /// The packages; some of them in the short size.
+  private static let packages = Array(OracleDocuments.packages.prefix(TestSize.isFull ? 2000 : 500))
+
+  /// Texts of few words, so that each is in most rows, many times.
+  private static func denseDocuments(_ seed: UInt64) -> [[String]] {
+    var random = SeededRandom(seed: seed)
+    let words = ["a", "b", "c", "ab", "abc", "bc", "d", "da", "é", "A"]
+    return (0..<(TestSize.isFull ? 600 : 200)).map { _ in
+      fields.map { _ in
+        (0..<random.below(random.oneIn(10) ? 150 : 15)).map { _ in random.pick(words) }.joined(separator: " ")
+      }
+    }
+  }
+
+  /// Documents in a trio whose full text is built from them.
+  private static func built(_ documents: [[String]]) throws -> SearchTrio {
     let trio = try SearchTrio(.papers(fields), fields: fields, tokenizer: .unicode61())
-    let documents = TestSize.isFull ? OracleDocuments.packages[...] : OracleDocuments.packages.prefix(500)
     try trio.write { tx in
       for (number, texts) in documents.enumerated() { try trio.set(tx, "k\(number)", texts) }
     }
@@ -23,15 +38,14 @@ struct DifferentialTests {
     return trio
   }
 
-  private static func expressions(_ seed: UInt64) throws -> RandomExpressions {
-    try RandomExpressions(
-      seed: seed, fields: fields, documents: OracleDocuments.packages, tokenizer: .unicode61())
+  private static func expressions(_ seed: UInt64, _ documents: [[String]]) throws -> RandomExpressions {
+    try RandomExpressions(seed: seed, fields: fields, documents: documents, tokenizer: .unicode61())
   }
 
   @Test("A full text that is built finds FTS5's rows with the scores of the definition", arguments: seeds)
   func builtFindsTheSame(seed: UInt64) throws {
-    let trio = try Self.built()
-    var expressions = try Self.expressions(seed)
+    let trio = try Self.built(Self.packages)
+    var expressions = try Self.expressions(seed, Self.packages)
     var comparison = SearchComparison()
     try trio.database.read { tx in
       for _ in 0..<TestSize.trials(2500, divisor: 10) { try comparison.compare(tx[.papers], trio, &expressions) }
@@ -41,14 +55,23 @@ struct DifferentialTests {
 
   @Test("What is edited is found, in transactions, in snapshots of before, and after all", arguments: seeds)
   func editedFindsTheSame(seed: UInt64) throws {
-    var life = DifferentialLife(try Self.built(), try Self.expressions(seed + 100))
+    let documents = Self.packages
+    var life = DifferentialLife(try Self.built(documents), documents, try Self.expressions(seed + 100, documents))
     try life.run(editCount: TestSize.trials(2500, divisor: 10))
     #expect(life.comparison.foundCount > life.comparison.count / 8)
   }
 
+  @Test("Words that nearly all rows have many times are found, too", arguments: seeds)
+  func denseFindsTheSame(seed: UInt64) throws {
+    let documents = Self.denseDocuments(seed)
+    var life = DifferentialLife(try Self.built(documents), documents, try Self.expressions(seed + 200, documents))
+    try life.run(editCount: TestSize.trials(2500, divisor: 12))
+    #expect(life.comparison.foundCount > life.comparison.count / 2)
+  }
+
   @Test("The words of a full text are those of FTS5, with as many rows")
   func wordsAreTheSame() throws {
-    let trio = try Self.built()
+    let trio = try Self.built(Self.packages)
     try trio.database.read { tx in
       let words = try tx[.papers].terms(beginningWith: "").map { ($0.text, $0.rowCount) }
       let theirs = try trio.fts5.terms()
