@@ -81,34 +81,41 @@ struct DifferentialLife {
     guard var texts = trio.papers[key] else { return }
     let field = expressions.random.below(texts.count)
     var words = texts[field].split(separator: " ").map(String.init)
+    let way = expressions.random.pick(SearchTrio.Way.allCases)
     switch expressions.random.below(200) {
     case 0:
       try trio.removeAll(tx)
       for _ in 0..<20 { try insert(tx) }
-    case 1...19: try trio.remove(tx, key)
-    case 20...29: try trio.set(tx, key, expressions.random.pick(documents))
-    case 30...34: try trio.set(tx, key, texts.map { _ in "" })
-    case 35...44: try trio.set(tx, key, texts.shuffled(using: &expressions.random))
-    case 45...49: try trio.set(tx, key, texts)
+    case 1: try trio.load(tx, (0..<20).map { _ in (newKey(), expressions.random.pick(documents)) })
+    case 2...4: try trio.remove(tx, (0..<10).map { _ in expressions.random.pick(keys) })
+    case 5...19: try trio.remove(tx, [key])
+    case 20...29: try trio.set(tx, key, expressions.random.pick(documents), by: way)
+    case 30...34: try trio.set(tx, key, texts.map { _ in "" }, by: way)
+    case 35...44: try trio.set(tx, key, texts.shuffled(using: &expressions.random), by: way)
+    case 45...47: try trio.set(tx, key, texts, by: way)
+    case 48...49: try tx[.papers].touch(key)
     case 50...79:
       texts[field] += " " + word()
-      try trio.set(tx, key, texts)
+      try trio.set(tx, key, texts, by: way)
     case 80...99:
       if !words.isEmpty { words.remove(at: expressions.random.below(words.count)) }
       texts[field] = words.joined(separator: " ")
-      try trio.set(tx, key, texts)
+      try trio.set(tx, key, texts, by: way)
     default:
       if !words.isEmpty { words[expressions.random.below(words.count)] = word() }
       texts[field] = words.joined(separator: " ")
-      try trio.set(tx, key, texts)
+      try trio.set(tx, key, texts, by: way)
     }
   }
 
   private mutating func insert(_ tx: WriteTransaction) throws {
-    // A key that is gone comes back at times, as another row.
+    try trio.set(tx, newKey(), expressions.random.pick(documents))
+  }
+
+  /// A key that is gone comes back at times, as another row.
+  private mutating func newKey() -> String {
     nextNumber += 1
-    let key = expressions.random.oneIn(4) ? "k\(expressions.random.below(documents.count))" : "n\(nextNumber)"
-    try trio.set(tx, key, expressions.random.pick(documents))
+    return expressions.random.oneIn(4) ? "k\(expressions.random.below(documents.count))" : "n\(nextNumber)"
   }
 
   private mutating func word() -> String {

@@ -4,6 +4,7 @@ import QuireDatabase
 import QuireFullText
 import QuireTesting
 import QuireText
+import Testing
 
 /// A row of several texts.
 struct Paper: SynthesizedCodable, Sendable, Equatable { var texts: [String] }
@@ -88,21 +89,42 @@ final class SearchTrio {
     }
   }
 
-  func set(_ tx: WriteTransaction, _ key: String, _ texts: [String]) throws {
-    try tx[.papers].set(Paper(texts: texts), for: key)
-    guard let row = try tx[.papers].rowID(key) else { throw Undone() }
+  /// How a row that is there gets other texts.
+  enum Way: CaseIterable { case set, replace, update }
+
+  func set(_ tx: WriteTransaction, _ key: String, _ texts: [String], by way: Way = .set) throws {
+    switch way {
+    case .replace where papers[key] != nil: try tx[.papers].replace(Paper(texts: texts), for: key)
+    case .update where papers[key] != nil: try tx[.papers].update(key) { $0.texts = texts }
+    default: try tx[.papers].set(Paper(texts: texts), for: key)
+    }
+    try note(tx, key, texts)
+  }
+
+  /// Stores many rows at once.
+  func load(_ tx: WriteTransaction, _ new: [(key: String, texts: [String])]) throws {
+    try tx[.papers].load(new.map { ($0.key, Paper(texts: $0.texts)) })
+    for (key, texts) in Dictionary(new.map { ($0.key, $0.texts) }, uniquingKeysWith: { $1 }) {
+      try note(tx, key, texts)
+    }
+  }
+
+  private func note(_ tx: WriteTransaction, _ key: String, _ texts: [String]) throws {
+    let row = try #require(try tx[.papers].rowID(key))
     try fts5.set(row, texts)
     try definition.set(row, texts)
     papers[key] = texts
     rowIDs[key] = row
   }
 
-  func remove(_ tx: WriteTransaction, _ key: String) throws {
-    try tx[.papers].remove(key)
-    papers[key] = nil
-    guard let row = rowIDs.removeValue(forKey: key) else { return }
-    try fts5.remove(row)
-    definition.remove(row)
+  func remove(_ tx: WriteTransaction, _ keys: [String]) throws {
+    if keys.count == 1 { try tx[.papers].remove(keys[0]) } else { try tx[.papers].remove(keys) }
+    for key in keys {
+      papers[key] = nil
+      guard let row = rowIDs.removeValue(forKey: key) else { continue }
+      try fts5.remove(row)
+      definition.remove(row)
+    }
   }
 
   func removeAll(_ tx: WriteTransaction) throws {

@@ -65,7 +65,7 @@ struct FTS5TableTests {
     }
     try trio.write { tx in
       for number in (0..<count).reversed() { try trio.set(tx, "\(number + 1)", documents[number]) }
-      try trio.remove(tx, "other")
+      try trio.remove(tx, ["other"])
     }
     try Self.check(trio, table.queries)
     try trio.write { tx in
