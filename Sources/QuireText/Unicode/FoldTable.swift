@@ -6,9 +6,10 @@
 //    mathematics, Arabic letters by their place in the word, ligatures of letters (U+FB01 is f and i). Superscripts,
 //    fractions and circled numbers stay. U+2019, as it is typed in contractions, becomes an apostrophe.
 // 2. Accents go, unless they are kept: nonspacing marks of Latin, Greek, Cyrillic, Armenian, Hebrew, Arabic, Syriac and
-//    Coptic letters, and the strokes of đ, ħ, ł, ø and ŧ. The marks of all other scripts, and the sound marks of kana,
-//    are no accents: without them another word stands there.
-// 3. Case: full case folding (ß is ss), unless it is kept, and decomposition again.
+//    Coptic letters, the strokes of đ, ħ, ł, ø and ŧ, and the skin tones of emoji. The marks of all other scripts, and
+//    the sound marks of kana, are no accents: without them another word stands there.
+// 3. Case: full case folding (ß is ss), unless it is kept, and decomposition again. The iota below stays a mark: as a
+//    letter it would stand behind or in front of other marks, by how they were typed.
 // 4. What is ignorable by the standard goes: soft hyphens, joiners, selectors of variants.
 // 5. Canonical composition.
 
@@ -110,13 +111,15 @@ private struct FoldTableBuilder {
 }
 
 extension UnicodeTables {
+  private static let iotaBelow: UInt32 = 0x345
+
   /// What a word's scalar becomes.
   func fold(_ scalar: UInt32, keepingAccents: Bool, keepingCase: Bool) -> [UInt32] {
     var folded: [UInt32] = []
     normalizer.decompose(scalar, further: width, into: &folded)
     if !keepingAccents { folded = withoutAccents(folded) }
     if !keepingCase {
-      let lower = folded.flatMap { Array(caseFolding($0) ?? [$0]) }
+      let lower = folded.flatMap { $0 == Self.iotaBelow ? [$0] : Array(caseFolding($0) ?? [$0]) }
       folded.removeAll()
       for scalar in lower { normalizer.decompose(scalar, further: width, into: &folded) }
       if !keepingAccents { folded = withoutAccents(folded) }

@@ -2,11 +2,12 @@
 
 /// Finds the ends of words by the rules WB1 to WB999 of Unicode 15.0.
 ///
-/// The rules of `.standard` are those of the annex. Those of `.search` differ in two points:
+/// The rules of `.standard` are those of the annex. Those of `.search` differ in three points:
 /// 1. A colon does not join letters, as in the rules that the Common Locale Data Repository has for most languages:
 ///    in `title:blue` are two words.
 /// 2. There is an end in front of each letter of the scripts that put no spaces between words, and of Hangul, as these
 ///    are cut in another way.
+/// 3. A zero width joiner joins a picture with another picture in front of it, and with nothing else.
 struct WordSegmenter {
   /// Which rules hold.
   enum Rules {
@@ -64,6 +65,7 @@ struct WordSegmenter {
     }
     var left = last
     var isPairOpen = left == WordBreak.regionalIndicator
+    var isPicture = first.isPictographic
     while segment.end < text.count {
       (first, length) = kind(at: segment.end)
       let next = wordBreak(first)
@@ -76,7 +78,8 @@ struct WordSegmenter {
         last = next
         continue
       }
-      let isPictureOfSequence = last == WordBreak.zeroWidthJoiner && first.isPictographic
+      let isPictureOfSequence =
+        last == WordBreak.zeroWidthJoiner && first.isPictographic && (isPicture || rules == .standard)
       let areSpaces = last == WordBreak.space && next == WordBreak.space
       if isPictureOfSequence || areSpaces || Self.joins(left, bit) {
         // Nothing stands between them.
@@ -85,14 +88,14 @@ struct WordSegmenter {
       } else if let jump = jump(over: next, length, from: left, at: segment.end) {
         segment.end = jump.end
         segment.bits |= jump.bits
-        (left, last) = (jump.last, jump.last)
+        (left, last, isPicture) = (jump.last, jump.last, false)
         continue
       } else {
         break
       }
       segment.end += length
       segment.bits |= first.bits
-      (left, last) = (next, next)
+      (left, last, isPicture) = (next, next, first.isPictographic)
     }
     return segment
   }
