@@ -112,6 +112,17 @@ final class ViewStorage {
     try removeGroupIfEmpty(name, group)
   }
 
+  /// Takes a row out of all groups that it is in. Returns whether it was in any.
+  @discardableResult
+  func removeFromAll(_ rowID: RowID, _ key: RowKey) throws -> Bool {
+    let entries = try trees.entries(of: rowID)
+    for entry in entries {
+      guard let group = entry.group else { throw trees.damaged() }
+      try remove(rowID, key, try trees.name(of: group), entry)
+    }
+    return !entries.isEmpty
+  }
+
   /// Notes where a row stands.
   func setEntries(of rowID: RowID, _ entries: [ViewEntry]) throws {
     if entries.isEmpty {

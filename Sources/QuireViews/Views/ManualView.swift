@@ -129,7 +129,7 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
       let rowID = try tx.rowID(of: RowKey(collection.name, key))
     else { return false }
     try markDependents()
-    return try take(rowID, RowKey(collection.name, key))
+    return try storage.removeFromAll(rowID, RowKey(collection.name, key))
   }
 
   /// Takes all rows out of a group. Returns how many there were.
@@ -153,15 +153,6 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
     try insert(key, at: target, in: group)
   }
 
-  private func take(_ rowID: RowID, _ key: RowKey) throws -> Bool {
-    let entries = try storage.trees.entries(of: rowID)
-    for entry in entries {
-      guard let group = entry.group else { throw storage.trees.damaged() }
-      try storage.remove(rowID, key, try storage.trees.name(of: group), entry)
-    }
-    return !entries.isEmpty
-  }
-
   private func refused(_ why: String) -> DatabaseError {
     DatabaseError(.viewRefused, "The view “\(view.name)” cannot do that. \(why)")
   }
@@ -176,7 +167,7 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
     for rowID in try storage.trees.allRows() {
       guard let key = try store.readTransaction.key(of: rowID) else {
         // Nobody is told, and nobody knows its key any more.
-        _ = try take(rowID, RowKey("", ""))
+        try storage.removeFromAll(rowID, RowKey("", ""))
         continue
       }
       guard view.collections.contains(key.collection) else {
@@ -192,7 +183,7 @@ public final class ManualViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
   public func didChange(_ change: RowChange) throws {
     guard let rowID = change.rowID, change.kind != .insert else { return }
     if change.kind == .remove {
-      _ = try take(rowID, change.rowKey)
+      try storage.removeFromAll(rowID, change.rowKey)
       return
     }
     for entry in try storage.trees.entries(of: rowID) {
