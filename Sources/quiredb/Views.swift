@@ -46,6 +46,7 @@ struct Views: ParsableCommand {
       case .auto: ""
       case .manual: ", arranged by hand"
       case .filtered(let parent): ", of the rows of “\(shown(parent))”"
+      case .found(let search): search.map { ", of what is found by “\(shown($0))”" } ?? ", of what a search finds"
       }
     let of = view.collections.map { ", of \($0.map { "“\(shown($0))”" }.joined(separator: ", "))" } ?? ""
     return "\(shown(status.name))  version “\(shown(status.version))”\(of)\(kind)\(shown(status.state))"
@@ -62,6 +63,8 @@ struct Views: ParsableCommand {
     case .auto: fields.append(.init("kind", "auto"))
     case .manual: fields.append(.init("kind", "manual"))
     case .filtered(let parent): fields += [.init("kind", "filtered"), .init("parent", .text(parent))]
+    case .found(let search):
+      fields += [.init("kind", "found"), .init("search", search.map { .text($0) } ?? nil)]
     }
     return .record(fields)
   }

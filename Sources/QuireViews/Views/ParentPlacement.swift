@@ -111,7 +111,7 @@ final class ParentPlacement: SearchPlacement, ViewListener {
   // MARK: The parent's steps
 
   func didInsert(_ rowID: RowID, _ key: RowKey, group: String, _ entry: ViewEntry) throws {
-    if state.selection != nil, isAllowed(group) { state.changed.insert(rowID) }
+    if state.asksRows, isAllowed(group) { state.changed.insert(rowID) }
   }
 
   func didRemove(_ rowID: RowID, _ key: RowKey, group: String) throws {

@@ -7,14 +7,16 @@ final class SearchState {
   let store: ExtensionStore
   /// What is searched for; nil if nothing is.
   var selection: (any RowSelection)?
+  /// Whether changed rows are asked about one by one: another row decides on none of them.
+  var asksRows: Bool { selection?.dependsOnOtherRows == false }
   /// Rows that may have come to be found, or not to be found any more.
   var changed: Set<RowID> = []
 
   init(_ store: ExtensionStore) { self.store = store }
 
-  /// Those of some rows that are found.
+  /// Those of some rows that are found; none if they are not asked about, and all are searched for again instead.
   func found(among rowIDs: [RowID]) throws -> Set<RowID> {
-    guard let selection, !rowIDs.isEmpty else { return [] }
+    guard asksRows, let selection, !rowIDs.isEmpty else { return [] }
     return Set(try selection.rows(in: store.readTransaction).filter(rowIDs)).intersection(rowIDs)
   }
 }
@@ -53,7 +55,7 @@ extension RowSelection {
         guard try watch.step() else { throw StoppedSearch() }
         found.insert(rowID)
       }
-    } catch is StoppedSearch {}
+    } catch is StoppedSearch { watch.keepWhatIsFound() }
     return found
   }
 }

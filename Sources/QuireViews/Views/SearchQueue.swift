@@ -80,7 +80,7 @@ public final class SearchQueue: Sendable {
 
 /// Counts the rows of a search, and asks now and then whether it is to go on.
 ///
-/// Invariant: once it has stopped it stays so.
+/// Invariant: once it has stopped it stays so, and nobody is asked again.
 struct SearchWatch {
   /// So many rows are looked at in between.
   static let interval = 4_096
@@ -109,8 +109,11 @@ struct SearchWatch {
   mutating func step() throws -> Bool {
     count += 1
     if isWatching, count % Self.interval == 0 { try look() }
-    return !isStopped
+    return !isStopped || !isWatching
   }
+
+  /// What a search that was given up has found is shown whatever comes: nobody is asked any more.
+  mutating func keepWhatIsFound() { isWatching = false }
 
   /// Asks at once.
   mutating func look() throws {

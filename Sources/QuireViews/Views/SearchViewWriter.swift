@@ -124,12 +124,14 @@ public final class SearchViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
     isSettling = true
     defer { isSettling = false }
     if isLost {
+      // No change of a row has led to that.
+      try store.markDependents()
       try empty()
       isLost = false
     }
     guard let selection = state.selection else { return }
     try placement.settleSource()
-    if selection.dependsOnOtherRows || placement.searchesAnew { return try searchAgain(selection) }
+    if !state.asksRows || placement.searchesAnew { return try searchAgain(selection) }
     guard !state.changed.isEmpty else { return }
     let rowIDs = try placement.candidates(state.changed.sorted())
     let found = try state.found(among: rowIDs)
@@ -184,7 +186,7 @@ public final class SearchViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
     }
     guard state.selection != nil || isLost else { return }
     try placement.update(change)
-    state.changed.insert(rowID)
+    if state.asksRows, !placement.searchesAnew { state.changed.insert(rowID) }
   }
 
   public func didClearAll() throws {

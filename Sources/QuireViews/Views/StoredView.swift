@@ -15,6 +15,8 @@ public struct StoredView {
     case manual
     /// It shows some of the rows of another view, of this name.
     case filtered(parent: String)
+    /// It shows what a search finds: that of this text, or of this name; nil if nothing is searched for.
+    case found(search: String?)
   }
 
   /// A row of a group.
@@ -45,6 +47,9 @@ public struct StoredView {
     case FilteredView<AutoView<Never, Never>>.kind:
       guard let parent = stored.status.dependencies.first else { return nil }
       kind = .filtered(parent: parent)
+    case SearchView<Never, Never>.kind:
+      let form = try stored.store.value(ShownSearch.formValue, as: String.self)
+      kind = .found(search: try form ?? stored.store.value(ShownSearch.nameValue))
     default: return nil
     }
     status = stored.status
