@@ -5,7 +5,8 @@ import QuireTesting
 
 @testable import QuireViews
 
-/// What a search view of the model is searched for. Stored beside the rows, so that whatever undoes a search undoes this.
+/// What a search view of the model is searched for. Stored beside the rows, so that whatever undoes a search undoes
+/// this.
 struct ItemPick: Codable, Sendable, Equatable {
   enum Kind: String, Codable, CaseIterable { case atLeast, divisible, metadata, smallest, twins }
 
@@ -142,14 +143,16 @@ struct SearchModel {
     let all = [
       ofKeyed, ownKeyed, own("ownCompared", .byObject { $0.rank < $1.rank }),
       SearchView(
-        "ofCompared", of: compared, allowedGroups: Self.allowedGroups, isPersistent: isPersistent, restoring: restoring),
+        "ofCompared", of: compared, allowedGroups: Self.allowedGroups, isPersistent: isPersistent,
+        restoring: restoring),
       SearchView("ofSeveral", of: several, isPersistent: isPersistent, restoring: restoring),
       SearchView("ofList", of: list, isPersistent: isPersistent, restoring: restoring),
       SearchView("best", over: both, bestRows: 7),
       SearchView("ofSearch", of: ownKeyed, isPersistent: isPersistent, restoring: restoring),
     ]
     searches = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
-    filtered = FilteredView("filtered", of: ofKeyed, isPersistent: isPersistent, filter: .byObject { $0.rank % 2 == 0 })
+    filtered = FilteredView(
+      "filtered", of: ofKeyed, isPersistent: isPersistent, filter: .byObject { $0.rank % 2 == 0 })
   }
 
   /// All views, each after those that it takes rows of.
@@ -172,8 +175,9 @@ struct SearchModel {
     _ view: some ViewExtension<Item, Int>, _ tx: some TransactionReading
   ) throws -> ViewReader<Item, Int> { try tx.view(view) }
 
-  /// What search views are to show beside what their parents show; nil where there is more than one right order.
-  func expected(_ name: String, _ now: [String: Shown], _ rows: [ModelRow], _ pick: ItemPick?) -> Shown? {
+  /// What search views are to show beside what their parents show. “ownCompared” may have rows of one rank in another
+  /// order.
+  func expected(_ name: String, _ now: [String: Shown], _ rows: [ModelRow], _ pick: ItemPick?) -> Shown {
     guard let pick else { return [:] }
     let found = pick.found(rows)
     let keys = Set(rows.filter { found.contains($0.rowID) }.map(\.key))

@@ -201,7 +201,8 @@ final class SearchHistory {
     let rows = tx.modelRows()
     let picks = try tx.rows(of: .picks).get("now") ?? [:]
     for name in SearchModel.names {
-      guard let view = model.searches[name], let expected = model.expected(name, now, rows, picks[name]) else { continue }
+      guard let view = model.searches[name] else { continue }
+      let expected = model.expected(name, now, rows, picks[name])
       var (shown, wanted) = (now[name] ?? [:], expected)
       if name == "ownCompared" {
         let ranks = Dictionary(uniqueKeysWithValues: rows.map { ($0.key, $0.item.rank) })

@@ -195,14 +195,14 @@ public struct ExtensionStore {
   /// be nested.
   public var database: Database { Database(state.database) }
 
-  /// A number that is another one when the transaction has changed rows, or anything that extensions keep, since it was
-  /// asked for last; also if that was undone. 0 in a read transaction.
+  /// A number that is another one when the transaction has changed rows, or anything that extensions keep, since it
+  /// was asked for last; also if that was undone. 0 in a read transaction.
   public var changeCount: Int { state.mutationCount &+ (state.writer?.extensionChangeCount ?? 0) }
 
   /// For work that takes long: to be called now and then.
   ///
-  /// - Throws: `CancellationError` if the task was cancelled that runs the transaction, or that awaits it while a thread
-  ///   of the database's runs it.
+  /// - Throws: `CancellationError` if the task was cancelled that runs the transaction, or that awaits it while a
+  ///   thread of the database's runs it.
   public func checkCancellation() throws(CancellationError) { try state.checkCancelled() }
 
   /// Runs a call that cannot throw, like `count` or the step of a `for` loop: an error of `body`'s is thrown by the

@@ -10,6 +10,11 @@ struct GroupArrangement {
   var rows: [(rowID: RowID, order: [UInt8])]
   /// Those of the rows that were not in the group before; known when it has been arranged.
   var added: Set<RowID> = []
+
+  /// Whether what places the rows ascends.
+  fileprivate var isInOrder: Bool {
+    zip(rows, rows.dropFirst()).allSatisfy { $0.order.lexicographicallyPrecedes($1.order) }
+  }
 }
 
 extension ViewStorage {
@@ -29,6 +34,7 @@ extension ViewStorage {
   /// Makes groups show other rows, or the same in another order, by the fewest steps; groups that are not named stay as
   /// they are. Rows leave all groups before any enters one, so that a row that changes its group is in one at a time.
   func arrange(_ groups: [GroupArrangement]) throws {
+    assert(groups.allSatisfy(\.isInOrder), "rows of a group are arranged otherwise than their orders say")
     let plans = try groups.map { try GroupPlan(from: members(of: $0.name), to: $0.rows.map(\.rowID)) }
     for (group, plan) in zip(groups, plans) { try takeOut(plan, group) }
     for (group, plan) in zip(groups, plans) { try putIn(plan, group) }

@@ -4,8 +4,8 @@ internal import QuireDatabase
 
 /// Puts what is found where another view has it, and follows that view's steps.
 ///
-/// An entry has the order of the parent's entry, so that both lists are in one order. The parent's hooks run first: when
-/// a row's change comes here, the parent shows it in its new place.
+/// An entry has the order of the parent's entry, so that both lists are in one order. The parent's hooks run first:
+/// when a row's change comes here, the parent shows it in its new place.
 final class ParentPlacement: SearchPlacement, ViewListener {
   private let state: SearchState
   private let storage: ViewStorage
@@ -21,6 +21,7 @@ final class ParentPlacement: SearchPlacement, ViewListener {
     parent.add(self)
   }
 
+  /// Whether the rows of a group of the parent are shown.
   private func isAllowed(_ group: String) -> Bool { allowedGroups?.contains(ByteString(group)) ?? true }
 
   /// This view's entry of a row in a group.
@@ -148,6 +149,7 @@ final class ParentPlacement: SearchPlacement, ViewListener {
         if here.contains(row.rowID) { return true }
         return group.added.contains(row.rowID) && (!unknown.contains(row.rowID) || found.contains(row.rowID))
       }
+      assert(group.added.isDisjoint(with: here), "a row is shown in a group that the parent has just put it into")
       own.append(GroupArrangement(name: group.name, rows: rows))
     }
     try storage.arrange(own)

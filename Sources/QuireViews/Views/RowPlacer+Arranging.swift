@@ -73,6 +73,7 @@ extension RowPlacer {
         next = low
       }
       merged += old[next...].map(\.rowID)
+      assert(merged.count == old.count + added.count, "a row is lost where two lists become one")
       return Array(zip(merged, try labels.labels(for: merged, in: name, keepsLabels: true)))
     }
   }

@@ -78,6 +78,7 @@ final class GroupedPlacement<Object: Sendable, Metadata: Sendable>: SearchPlacem
   }
 
   func show(_ rowID: RowID, isFound: Bool) throws {
+    assert(placer.isAtRest, "a row is shown while another one is placed")
     guard try isFound != isShown(rowID), let change = try storage.store.row(rowID) else { return }
     if isFound { try placer.insert(change) } else { try storage.removeFromAll(rowID, change.rowKey) }
   }
@@ -142,6 +143,7 @@ final class BestPlacement<Object: Sendable, Metadata: Sendable>: SearchPlacement
       guard let key = try tx.key(of: rowID), family.filter.contains(key.collection) else { continue }
       if known.insert(rowID).inserted { rows.append(rowID) }
     }
+    assert(rows.count <= limit, "more rows are shown than are wanted")
     let labels = try LabelledOrder(storage).labels(for: rows, in: group, keepsLabels: true)
     return [GroupArrangement(name: group, rows: Array(zip(rows, labels)))]
   }

@@ -6,8 +6,8 @@ internal import Synchronization
 /// What is to be searched for, while somebody types: the newest search wins, and one at work can be given up.
 ///
 /// ```swift
-/// queue.abort(rollingBack: false)  // with every letter, on any thread
-/// queue.enqueue(selection)
+/// queue.abort(rollingBack: false)  // what is searched for at the moment is out of date
+/// queue.enqueue(RowCollection.songs.query { $0.title.hasPrefix(typed) })
 /// try await db.write { tx in try tx.access(to: found).search(from: queue) }
 /// ```
 ///
@@ -34,6 +34,7 @@ public final class SearchQueue: Sendable {
   public func enqueue(_ selection: some RowSelection) {
     state.withLock { state in
       state.lastNumber += 1
+      assert(state.lastNumber > state.abortedThrough, "a search is given up before it is enqueued")
       state.waiting.append((state.lastNumber, selection))
     }
   }
@@ -113,7 +114,10 @@ struct SearchWatch {
   }
 
   /// What a search that was given up has found is shown whatever comes: nobody is asked any more.
-  mutating func keepWhatIsFound() { isWatching = false }
+  mutating func keepWhatIsFound() {
+    assert(isStopped, "a search is cut off that nobody gave up")
+    isWatching = false
+  }
 
   /// Asks at once.
   mutating func look() throws {

@@ -7,16 +7,16 @@ public import QuireDatabase
 /// ```swift
 /// let found = SearchView("songs.found", of: byAlbum)
 /// try db.register(found)
-/// try db.write { tx in try tx.access(to: found).search(selection) }
+/// try db.write { tx in try tx.access(to: found).search(RowCollection.songs.query { $0.title.hasPrefix("The") }) }
 /// ```
 ///
-/// What is searched for is any `RowSelection`: words, a query, edges. The view is empty until the first search. A search
-/// changes it by the fewest steps, and from then on rows come and go as the selection says of them, in the transaction
-/// that changes them. Where one row alone decides, the changed ones are asked about; a selection that depends on other
-/// rows is searched for again with every commit.
+/// What is searched for is any `RowSelection`: words, a query, edges. The view is empty until the first search. A
+/// search changes it by the fewest steps, and from then on rows come and go as the selection says of them, in the
+/// transaction that changes them. Where one row alone decides, the changed ones are asked about; a selection that
+/// depends on other rows is searched for again with every commit.
 ///
-/// There are three forms: rows of another view, in that view's groups and order; groups and an order of its own; and the
-/// best rows by score. What a selection finds beside these rows is left out.
+/// There are three forms: rows of another view, in that view's groups and order; groups and an order of its own; and
+/// the best rows by score. What a selection finds beside these rows is left out.
 ///
 /// By default it is in memory, and begins empty at each opening. One that is stored goes on with what was searched for
 /// if the selection has a `storedForm` and the view can make it again, and is emptied otherwise.

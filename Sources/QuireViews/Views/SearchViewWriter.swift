@@ -79,6 +79,7 @@ public final class SearchViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
   }
 
   private func search(_ selection: any RowSelection, _ watch: SearchWatch) throws {
+    assert(!isSettling, "something is searched for while changed rows are asked about")
     guard let tx = store.writeTransaction else { return }
     var watch = watch
     try placement.settleSource()
@@ -140,6 +141,8 @@ public final class SearchViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
   }
 
   private func searchAgain(_ selection: any RowSelection) throws {
+    // All rows are, if any are.
+    state.changed = []
     guard store.changeCount != seenChangeCount else { return }
     var watch = SearchWatch.unwatched(store)
     let groups = try placement.groups(selection, &watch)
@@ -148,7 +151,7 @@ public final class SearchViewWriter<Object: Sendable, Metadata: Sendable>: ViewW
     // No change of a row need have led to that.
     if storage.operations.count > stepCount { try store.markDependents() }
     if try shown.shownSearch?.isPartial == true { try note(selection, isPartial: false) }
-    (state.changed, seenChangeCount) = ([], store.changeCount)
+    seenChangeCount = store.changeCount
   }
 
   // MARK: Hooks

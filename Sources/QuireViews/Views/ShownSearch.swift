@@ -11,9 +11,9 @@ public struct ShownSearch: Hashable, Sendable {
   /// Whether the search was given up, so that rows may be missing that it would have found.
   public let isPartial: Bool
 
-  static let nameValue = "searchName"
-  static let formValue = "searchForm"
-  static let partialValue = "searchIsPartial"
+  static let nameValue = "name"
+  static let formValue = "storedForm"
+  static let partialValue = "isPartial"
 }
 
 extension ViewReader {

@@ -1,4 +1,5 @@
-// The listings of “Views”, `AutoView`, `ViewMappings`, `ViewWindow`, `ViewDiff` and `ViewUpdates`.
+// The listings of “Views”, `AutoView`, `SearchView`, `SearchQueue`, `ViewMappings`, `ViewWindow`, `ViewDiff` and
+// `ViewUpdates`.
 
 import Quire
 
@@ -86,6 +87,20 @@ extension ViewListings {
       let isHeaderStale = step.commits.hasChanges(forKey: "t1", in: threads)
       print(inboxDiff.rows, threadDiff.rows, isHeaderStale)
     }
+  }
+
+  static func search(_ db: Database, _ byAlbum: AutoView<ViewListings.Song, NoMetadata>) throws {
+    let found = SearchView("songs.found", of: byAlbum)
+    try db.register(found)
+    try db.write { tx in try tx.access(to: found).search(RowCollection.songs.query { $0.title.hasPrefix("The") }) }
+  }
+
+  static func search(
+    _ db: Database, _ found: SearchView<ViewListings.Song, NoMetadata>, _ queue: SearchQueue, _ typed: String
+  ) async throws {
+    queue.abort(rollingBack: false)  // what is searched for at the moment is out of date
+    queue.enqueue(RowCollection.songs.query { $0.title.hasPrefix(typed) })
+    try await db.write { tx in try tx.access(to: found).search(from: queue) }
   }
 
   static func setWindows(_ mappings: inout ViewMappings) {
