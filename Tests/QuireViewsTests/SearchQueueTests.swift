@@ -96,6 +96,21 @@ import Testing
     #expect(try shown(db) == ("all", false, 10_000))
   }
 
+  /// Rows that have changed before are asked about still, as such a search may not have come to them.
+  @Test func aSearchGivenUpForgetsNoChange() throws {
+    let db = try database(10_000)
+    let queue = SearchQueue()
+    queue.enqueue(all(at: 5_000) { queue.abort(rollingBack: false) })
+    try db.write { tx throws in
+      try tx[.numbers].set(-1, for: "new")
+      try tx.access(to: search).search(from: queue)
+    }
+    try db.read { tx throws in
+      #expect(try tx.view(search).position(of: "new")?.index == 0)
+      #expect(try tx.view(search).count == 2 * SearchWatch.interval)
+    }
+  }
+
   @Test(arguments: [true, false]) func aSearchCanTakeItsTransactionWithIt(_ hasBegun: Bool) throws {
     let db = try database(10_000)
     let queue = SearchQueue()

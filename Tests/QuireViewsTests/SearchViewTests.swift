@@ -235,6 +235,22 @@ import Testing
     #expect(try shown() == ["1": [2, 6, 6, 8, 10, 14]])
   }
 
+  /// A row that gets another sort key between the same neighbours has it for rows that come later, too.
+  @Test func aKeyThatChangesInItsPlaceIsTheParents() throws {
+    let order = AutoView<Int, String>("order", over: [.numbers], grouping: .all(), sorting: .byObject { $0 })
+    let search = Search("found", of: order)
+    let db = try Database.inMemory()
+    try db.register(order)
+    try db.register(search)
+    try fill(db, [10, 20, 30])
+    try db.write { tx throws in try tx.access(to: search).search(Picked.multiples(of: 2)) }
+    try db.write { tx throws in try tx[.numbers].set(26, for: "k20") }
+    try fill(db, [24])
+    #expect(try numbers(db, search) == [10, 24, 26, 30])
+    try db.write { tx throws in try tx[.numbers].set(14, for: "k26") }
+    #expect(try numbers(db, search) == [10, 14, 24, 26, 30])
+  }
+
   @Test func rowsAreAskedAboutWhenAListTakesThem() throws {
     let list = ManualView<Int, String>("list", over: .numbers)
     let search = Search("found", of: list)
