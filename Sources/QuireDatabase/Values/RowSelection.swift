@@ -17,7 +17,8 @@ public protocol RowSelection: Sendable {
   /// A text of which the same selection can be made again, for what is stored of it, such as the text that was searched
   /// for. Nil, by default, if there is none.
   var storedForm: String? { get }
-  /// What it selects in a transaction, for one run of a query.
+  /// What it selects in a transaction, for one run of a query. Of one that writes, `handle.writeTransaction` of `tx`
+  /// asks extensions for what they have not written yet.
   func rows(in tx: ReadTransaction) throws -> any SelectedRows
 }
 
