@@ -129,6 +129,16 @@ import Testing
     #expect(try numbers(db, other) == [0, 3, 6, 9, 15])
   }
 
+  /// Nobody can empty it there.
+  @Test func aReadOnlyDatabaseShowsWhatWasFound() throws {
+    let search = search(false, restoring: nil)
+    try begin(search)
+    let db = try disk.openDatabase(seed: 2, .init(isReadOnly: true))
+    try db.register(search)
+    #expect(try numbers(db, search) == [0, 5, 10])
+    #expect(try db.read { tx in try tx.view(search).shownSearch?.storedForm } == "5")
+  }
+
   @Test func inMemoryItBeginsEmpty() throws {
     let search = search(true, isPersistent: false)
     try begin(search)

@@ -142,7 +142,7 @@ import Testing
 
   @Test func aCancelledTaskEndsItsSearch() async throws {
     let db = try database(10_000)
-    let selection = all(at: 10) { withUnsafeCurrentTask { unsafe $0?.cancel() } }
+    let selection = all(at: 10) { withUnsafeCurrentTask { $0?.cancel() } }
     let found = search
     let ended = await Task {
       try db.write { tx throws in
@@ -179,7 +179,7 @@ import Testing
     let ended = await Task {
       try db.write { tx throws in
         try tx.access(to: found).search(Smallest(count: 9_000))
-        withUnsafeCurrentTask { unsafe $0?.cancel() }
+        withUnsafeCurrentTask { $0?.cancel() }
         try tx[.numbers].set(-1, for: "new")
       }
     }.result
