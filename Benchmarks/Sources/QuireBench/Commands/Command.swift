@@ -11,7 +11,7 @@ struct Command: ParsableCommand {
     subcommands: [
       Run.self, Check.self, Instructions.self, Sections.self, MemoryOf.self, ObjectsBench.self, CrashChild.self,
       ObjectLayer.self, ObjectCompression.self, IndexBench.self, GrowthBench.self, GrowthMerge.self, GrowthChild.self,
-      Figures.self, FeedBench.self, SearchBench.self, RotBench.self, RotChild.self,
+      Figures.self, FeedBench.self, SearchBench.self, RelevanceBench.self, RotBench.self, RotChild.self,
     ],
     defaultSubcommand: Run.self)
 }

@@ -104,9 +104,9 @@
     }
 
     /// Its `rank` is negative.
-    func best(_ question: String) throws -> [(number: Int, score: Double)] {
+    func best(_ question: String, limit: Int) throws -> [(number: Int, score: Double)] {
       var best: [(number: Int, score: Double)] = []
-      try ask("SELECT rowid, rank FROM found WHERE found MATCH ? ORDER BY rank LIMIT 10", question) {
+      try ask("SELECT rowid, rank FROM found WHERE found MATCH ? ORDER BY rank LIMIT \(limit)", question) {
         best.append((Int(sqlite3_column_int64($0, 0)) - 1, -sqlite3_column_double($0, 1)))
       }
       return best

@@ -112,7 +112,7 @@ final class SearchRun {
     switch kind {
     case .count: Double(try store.count(question))
     case .numbers: Double(try store.numbers(question).count)
-    case .best: try store.best(question).reduce(0) { $0 + $1.score }
+    case .best: try store.best(question, limit: 10).reduce(0) { $0 + $1.score }
     }
   }
 

@@ -29,8 +29,8 @@ protocol SearchedStore: AnyObject {
   func count(_ question: String) throws -> Int
   /// The numbers of all, in ascending order.
   func numbers(_ question: String) throws -> [Int]
-  /// The ten best with their scores, higher ones first.
-  func best(_ question: String) throws -> [(number: Int, score: Double)]
+  /// The best with their scores, higher ones first.
+  func best(_ question: String, limit: Int) throws -> [(number: Int, score: Double)]
   /// The bytes of the file when nothing waits in a log and all that is free was given back.
   func fileByteCount() throws -> Int
   /// The bytes that commits have added to the log since the store was opened.
