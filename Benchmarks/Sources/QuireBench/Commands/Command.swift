@@ -75,6 +75,7 @@ struct Check: ParsableCommand {
     try checkObjects()
     try withWorkDirectory(nil) { try checkGrowth(in: $0) }
     try withWorkDirectory(nil) { try checkRot(in: $0) }
+    try withWorkDirectory(nil) { try checkSearch(in: $0) }
     try checkFigures()
   }
 

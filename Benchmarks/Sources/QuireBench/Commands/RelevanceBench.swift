@@ -54,7 +54,8 @@ struct RelevanceBench: ParsableCommand {
     if let markdown { try text.write(toFile: markdown, atomically: true, encoding: .utf8) }
   }
 
-  private static func measure(
+  /// Stores a collection in an empty folder, and asks its questions.
+  static func measure(
     _ type: any SearchedStore.Type, _ collection: RelevanceCollection, _ folder: String
   ) throws -> Relevance {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

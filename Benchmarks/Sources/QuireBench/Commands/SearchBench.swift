@@ -2,6 +2,7 @@
 
 internal import ArgumentParser
 internal import Foundation
+internal import QuireTesting
 
 /// Measures full text.
 struct SearchBench: ParsableCommand {
@@ -98,4 +99,36 @@ func measureSearch(
     }
   }
   return table
+}
+
+/// Measures some hundred texts: all stores answer the same, and what was written of texts and of a collection reads back.
+func checkSearch(in folder: String) throws {
+  let (path, stores) = ("\(folder)/texts.tsv", SearchBench.all.filter { $0.findsTheSame })
+  var random = SeededRandom(seed: 1)
+  let words = SearchQuestions.all.flatMap(\.questions).flatMap { $0.split { !$0.isLetter } }.map { $0.lowercased() }
+  func some(_ count: Int) -> String { (0..<count).map { _ in words[random.below(words.count)] }.joined(separator: " ") }
+  let lines = (1...300).map { number in
+    [
+      "\(number)", "\(some(1))-\(number)", "\(some(4)) no\(number)",
+      "\(some(9)). \(some(12)). no\(number) \(some(5))",
+    ].joined(separator: "\t")
+  }
+  try lines.joined(separator: "\n").write(toFile: path, atomically: true, encoding: .utf8)
+  let texts = try SearchTexts(path: path)
+  try texts.write(0..<400, to: "\(folder)/more.tsv")
+  let more = try SearchTexts(path: "\(folder)/more.tsv")
+  try expect((0..<400).allSatisfy { texts[$0] == more[$0] }, "written texts are others")
+  var plan = SearchPlan(count: 400, commits: 60)
+  (plan.singleCommits, plan.repeats) = (10, 1)
+  let table = try measureSearch(stores, texts, plan, runs: 1, in: folder)
+  try expect(table.isSane && table.count > SearchQuestions.all.count * 2, "the table of full text lacks rows")
+  let collection = try RelevanceCollection(packages: texts, questions: 20)
+  try collection.write(to: "\(folder)/collection")
+  let read = try RelevanceCollection(folder: "\(folder)/collection")
+  try expect(read.questions.map(\.grades) == collection.questions.map(\.grades), "written judgements are others")
+  for store in stores {
+    let relevance = try RelevanceBench.measure(store, read, "\(folder)/relevance-\(store.name)")
+    try expect(relevance.gain > 0.9 && relevance.gain <= 1, "\(store.name): a gain of \(relevance.gain)")
+  }
+  print("search: \(table.count) rows of \(stores.map { $0.name }.joined(separator: ", ")): in order")
 }
