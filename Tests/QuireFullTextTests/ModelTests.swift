@@ -78,6 +78,7 @@ struct MemoLife {
   private func changeRows(_ tx: WriteTransaction, _ random: inout SeededRandom, depth: Int) throws {
     let count = random.oneIn(6) ? random.below(150) : random.below(8)
     for _ in 0..<count { try changeRow(tx, &random) }
+    try tx.access(to: text).upkeep.checkInvariants()
     if random.oneIn(40) { try tx[.memos].removeAll() }
     guard depth < 3, random.oneIn(3) else { return }
     let fails = random.oneIn(2)

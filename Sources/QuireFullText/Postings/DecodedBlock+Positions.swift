@@ -11,8 +11,13 @@ struct PositionPlaces {
   /// The fields that occur.
   fileprivate(set) var fields: FieldMask = 0
   fileprivate(set) var isKnown = false
+  /// The positions of all rows, as soon as all were asked for; and for each frequency of the block, where those of its
+  /// field begin.
+  fileprivate(set) var all: [UInt32] = []
+  fileprivate(set) var allStarts: [Int] = []
+  fileprivate(set) var areAllKnown = false
 
-  mutating func forget() { isKnown = false }
+  mutating func forget() { (isKnown, areAllKnown) = (false, false) }
 }
 
 extension DecodedBlock {
@@ -77,6 +82,122 @@ extension DecodedBlock {
     list.frequencies += frequencies
     for index in 0..<count { list.frequencyEnds.append(base + frequencyEnds[index]) }
     return true
+  }
+
+  /// Reads the positions of all rows, which `places` has then: for who needs those of several rows.
+  ///
+  /// - Parameters:
+  ///   - block: the block, whose frequencies were read.
+  ///   - apart: what "positions" has under the block's key; nil if there is nothing.
+  mutating func decodePositions(_ block: RawSpan, apart: RawSpan?) -> Bool {
+    if places.areAllKnown { return true }
+    guard form.hasPositions, hasFrequencies else { return false }
+    if arePositionsApart {
+      guard let apart else { return false }
+      return unsafe apart.withUnsafeBytes { unsafe decodePositions($0, 0) }
+    }
+    guard positionsOffset <= block.byteCount else { return false }
+    return unsafe block.withUnsafeBytes { unsafe decodePositions($0, positionsOffset) }
+  }
+
+  private mutating func decodePositions(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Bool {
+    places.all.removeAll(keepingCapacity: true)
+    places.allStarts.removeAll(keepingCapacity: true)
+    guard isLarge else {
+      var reader = unsafe ByteReader(bytes, at: offset)
+      for frequency in frequencies {
+        places.allStarts.append(places.all.count)
+        guard reader.appendPositions(count: Int(frequency), to: &places.all) else { return false }
+      }
+      places.areAllKnown = true
+      return true
+    }
+    return unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: FieldMask.bitWidth) { ends in
+      unsafe ends.initialize(repeating: 0)
+      let fields = unsafe countPositions(ends)
+      var reader = unsafe ByteReader(bytes, at: offset)
+      places.layouts.removeAll(keepingCapacity: true)
+      var (rest, total) = (fields, 0)
+      while rest != 0 {
+        let field = rest.trailingZeroBitCount
+        rest &= rest - 1
+        guard let layout = unsafe PackedLayout(&reader, count: ends[field]) else { return false }
+        places.layouts.append(layout)
+        unsafe ends[field] = total
+        total += layout.count
+      }
+      // The layouts have checked that the bytes have so many numbers.
+      let isRead = unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: max(1, total)) { gaps in
+        guard let base = gaps.baseAddress else { return false }
+        var start = 0
+        for layout in places.layouts {
+          guard unsafe layout.read(0..<layout.count, of: bytes, into: base + start) else { return false }
+          start += layout.count
+        }
+        return unsafe addUp(UnsafeBufferPointer(rebasing: gaps[..<total]), ends)
+      }
+      places.areAllKnown = isRead
+      return isRead
+    }
+  }
+
+  /// Counts the positions of each field, and returns the fields that occur.
+  private func countPositions(_ counts: UnsafeMutableBufferPointer<Int>) -> FieldMask {
+    let end = count
+    return unsafe masks.withUnsafeBufferPointer { masks in
+      unsafe frequencies.withUnsafeBufferPointer { frequencies in
+        var (fields, place): (FieldMask, Int) = (0, 0)
+        for index in 0..<end {
+          var mask = unsafe masks[index]
+          fields |= mask
+          while mask != 0 {
+            unsafe counts[mask.trailingZeroBitCount] &+= Int(frequencies[place])
+            mask &= mask &- 1
+            place &+= 1
+          }
+        }
+        return fields
+      }
+    }
+  }
+
+  /// Makes positions of gaps. `next` has for each field where its gaps begin.
+  private mutating func addUp(
+    _ gaps: UnsafeBufferPointer<UInt64>, _ next: UnsafeMutableBufferPointer<Int>
+  ) -> Bool {
+    let end = count
+    places.isKnown = false
+    return unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: max(1, gaps.count)) { target in
+      unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: max(1, frequencies.count)) { starts in
+        var (place, all, greatest): (Int, UInt64, UInt64) = (0, 0, 0)
+        for index in 0..<end {
+          var mask = masks[index]
+          while mask != 0 {
+            let field = mask.trailingZeroBitCount
+            mask &= mask &- 1
+            let start = unsafe next[field]
+            var position: UInt64 = 0
+            let frequency = Int(frequencies[place])
+            for offset in start..<start &+ frequency {
+              // Sums of gaps of 32 bits do not overflow; greater ones are found in the end.
+              let gap = unsafe gaps[offset]
+              position &+= gap
+              all |= gap
+              greatest = max(greatest, position)
+              unsafe target[offset] = UInt32(truncatingIfNeeded: position)
+              position &+= 1
+            }
+            unsafe next[field] = start &+ frequency
+            unsafe starts[place] = start
+            place &+= 1
+          }
+        }
+        guard all <= UInt64(UInt32.max), greatest < UInt64(UInt32.max) else { return false }
+        unsafe places.all.append(contentsOf: target[..<gaps.count])
+        unsafe places.allStarts.append(contentsOf: starts[..<place])
+        return true
+      }
+    }
   }
 
   private func appendSmall(_ index: Int, _ reader: ByteReader, _ target: inout [UInt32]) -> Bool {

@@ -197,10 +197,20 @@ struct DecodedBlock {
       }
     }
     guard let bits = unsafe reader.take((count * width + 7) / 8) else { return false }
-    for index in 0..<count {
-      let bit = index * width
-      let choice = width == 0 ? 0 : unsafe bits[bit >> 3] >> UInt8(bit & 7) & (width == 1 ? 1 : 3)
-      masks[index] = choice < 2 ? (choice == 0 ? first : second) : (choice == 2 ? third : fourth)
+    let (end, mask) = (count, width == 1 ? UInt8(1) : 3)
+    unsafe withUnsafeTemporaryAllocation(of: FieldMask.self, capacity: 4) { table in
+      unsafe (table[0], table[1], table[2], table[3]) = (first, second, third, fourth)
+      unsafe masks.withUnsafeMutableBufferPointer { masks in
+        guard width > 0 else {
+          for index in 0..<end { unsafe masks[index] = first }
+          return
+        }
+        for index in 0..<end {
+          let bit = index &* width
+          let choice = unsafe bits[bit >> 3] &>> UInt8(truncatingIfNeeded: bit & 7) & mask
+          unsafe masks[index] = table[Int(choice)]
+        }
+      }
     }
     return true
   }
@@ -213,11 +223,7 @@ struct DecodedBlock {
   private mutating func decodeFrequencies(
     _ block: UnsafeRawBufferPointer, _ header: BlockHeader, _ reader: inout ByteReader
   ) -> Bool {
-    var total = 0
-    for index in 0..<count {
-      total += masks[index].nonzeroBitCount
-      frequencyEnds[index] = total
-    }
+    let total = findFrequencyEnds()
     frequencies.removeAll(keepingCapacity: true)
     guard !header.hasOnesOnly else {
       frequencies.append(contentsOf: repeatElement(1, count: total))
@@ -236,11 +242,44 @@ struct DecodedBlock {
       guard let base = numbers.baseAddress, unsafe layout.read(0..<total, of: block, into: base) else {
         return false
       }
-      for index in 0..<total {
-        guard unsafe base[index] < UInt64(UInt32.max) else { return false }
-        frequencies.append(UInt32(truncatingIfNeeded: unsafe base[index]) + 1)
+      return unsafe appendFrequencies(lessOne: UnsafeBufferPointer(numbers))
+    }
+  }
+
+  /// Appends frequencies of which each is given less 1; false if one is too great.
+  private mutating func appendFrequencies(lessOne numbers: UnsafeBufferPointer<UInt64>) -> Bool {
+    unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: numbers.count) { target in
+      var all: UInt64 = 0
+      var greatest: UInt32 = 0
+      for index in 0..<numbers.count {
+        let number = unsafe numbers[index]
+        all |= number
+        let frequency = UInt32(truncatingIfNeeded: number)
+        greatest = max(greatest, frequency)
+        unsafe target[index] = frequency &+ 1
       }
+      guard all <= UInt64(UInt32.max), greatest < .max else { return false }
+      unsafe frequencies.append(contentsOf: target)
       return true
+    }
+  }
+
+  /// Finds where the frequencies of each row end, and returns how many there are.
+  private mutating func findFrequencyEnds() -> Int {
+    let end = count
+    return unsafe masks.withUnsafeBufferPointer { masks in
+      unsafe frequencyEnds.withUnsafeMutableBufferPointer { ends in
+        var total = 0
+        // Neighbours often have the same fields.
+        var (known, knownCount): (FieldMask, Int) = (0, 0)
+        for index in 0..<end {
+          let mask = unsafe masks[index]
+          if mask != known { (known, knownCount) = (mask, mask.nonzeroBitCount) }
+          total &+= knownCount
+          unsafe ends[index] = total
+        }
+        return total
+      }
     }
   }
 }

@@ -223,6 +223,19 @@ struct DocumentTerms {
       left.prefix != right.prefix ? left.prefix < right.prefix : precedes(left.index, right.index)
     }
     swap(&ordered, &order)
+    assert(isSound, "the terms of a row are out of order")
+  }
+
+  /// Whether the invariants hold.
+  private var isSound: Bool {
+    for place in 0..<order.count {
+      if place > 0, order(place - 1, beside: self, place) >= 0 { return false }
+      let range = placeRange(place)
+      if range.isEmpty { return false }
+      for index in range.dropFirst()
+      where (fields[index - 1], positions[index - 1]) >= (fields[index], positions[index]) { return false }
+    }
+    return order.count == terms.count
   }
 
   private func precedes(_ left: Int32, _ right: Int32) -> Bool {

@@ -177,6 +177,19 @@ final class FullTextUpkeep {
     return try folder.isWithinLimits(pair, row, of: document.term(place))
   }
 
+  /// Throws `damaged` unless `before` has the tokens that are stored. What the trees say of rows, `FullTextReader.verify`
+  /// compares.
+  func checkInvariants() throws {
+    for (row, document) in before {
+      let stored = try stored(of: row)
+      guard stored.record == nil || stored.record == document.record else {
+        throw trees.damaged(FullTextTrees.rowsName, row.orderedBytes, "the row was announced with other tokens")
+      }
+    }
+    let marks = marks.compactMap(\.mark)
+    assert(marks.allSatisfy { $0.kept == nil }, "a savepoint waits for what it has already")
+  }
+
   // MARK: Into the trees
 
   /// Puts everything that was gathered into the trees.

@@ -142,13 +142,11 @@ struct GatheredPostings {
 
   /// The changes in the order of terms and rows, those of one posting put together.
   private func netChanges() -> [Change] {
-    var order = Array(changes.indices)
-    let isInOrder = changes.indices.dropFirst().allSatisfy { precedes($0 - 1, $0) }
-    if !isInOrder { order.sort { precedes($0, $1) } }
+    let order = orderedIndexes()
     var net: [Change] = []
     net.reserveCapacity(changes.count)
     for index in order {
-      let change = changes[index]
+      let change = changes[Int(index)]
       if let last = net.last, last.row == change.row, hasSameTerm(last, change) {
         // The first one says whether something was there, the last one what is there now.
         net.removeLast()
@@ -162,6 +160,17 @@ struct GatheredPostings {
       }
     }
     return net
+  }
+
+  /// The indexes of the changes in the order of terms, of rows, and of what has happened.
+  private func orderedIndexes() -> [Int32] {
+    // A row brings its terms in order.
+    if changes.indices.dropFirst().allSatisfy({ precedes($0 - 1, $0) }) { return changes.indices.map { Int32($0) } }
+    var order = changes.indices.map { (prefix: changes[$0].prefix, index: Int32($0)) }
+    order.sort {
+      $0.prefix != $1.prefix ? $0.prefix < $1.prefix : precedes(Int($0.index), Int($1.index))
+    }
+    return order.map(\.index)
   }
 
   /// Whether one change comes before another one: by term, then by row, then as they have happened.

@@ -35,12 +35,10 @@ struct TermChanges {
         newRemoved.append(removed[nextRemoved])
         nextRemoved += 1
       }
-      while nextAdded < added.count, added.rowIDs[nextAdded] < change.row {
-        newAdded.append(added, at: nextAdded)
-        nextAdded += 1
-      }
-      let wasAdded = nextAdded < added.count && added.rowIDs[nextAdded] == change.row
-      if wasAdded { nextAdded += 1 }
+      let kept = added.lowerBound(of: change.row, from: nextAdded)
+      newAdded.append(added, in: nextAdded..<kept)
+      let wasAdded = kept < added.count && added.rowIDs[kept] == change.row
+      nextAdded = wasAdded ? kept + 1 : kept
       if nextRemoved < removed.count, removed[nextRemoved] == change.row {
         newRemoved.append(change.row)
         nextRemoved += 1
@@ -51,10 +49,7 @@ struct TermChanges {
       if change.valueCount >= 0 { try decode(change, &newAdded) }
     }
     newRemoved += removed[nextRemoved...]
-    while nextAdded < added.count {
-      newAdded.append(added, at: nextAdded)
-      nextAdded += 1
-    }
+    newAdded.append(added, in: nextAdded..<added.count)
     (removed, added) = (newRemoved, newAdded)
   }
 

@@ -1,0 +1,85 @@
+// The formula of scores.
+
+internal import Foundation
+
+/// How well rows fit: BM25 over all fields together, with a weight for each field.
+///
+///     score = Σ over phrases: idf · tf · (k1 + 1) / (tf + k1 · (1 − b + b · length / average length))
+///     idf   = log((N − df + 0.5) / (df + 0.5)), and no less than 10⁻⁶
+///
+/// tf is the sum of the frequencies in the fields, each by the weight of its field; lengths are the tokens of all
+/// fields; df is in how many of N rows the phrase stands. The same as FTS5's `bm25()`, with the other sign.
+struct RankingRule {
+  private static let saturation = 1.2
+  private static let lengthShare = 0.75
+  private static let leastRarity = 1e-6
+  /// Limits are raised by this share: sums of floating-point numbers in another order may be a little greater.
+  private static let caution = 1 + 1e-9
+
+  /// A weight for each field.
+  let weights: [Double]
+  private let greatestWeight: Double
+  private let rowCount: Double
+  /// What is added to a frequency: for a row without tokens, and for each token.
+  private let base: Double
+  private let perToken: Double
+
+  /// - Parameters:
+  ///   - rowCount: the number of rows with tokens.
+  ///   - totalLength: the tokens of all of them.
+  init(weights: [Double], rowCount: Int, totalLength: UInt64) {
+    assert(weights.allSatisfy { $0 >= 0 && $0.isFinite }, "a weight is negative")
+    self.weights = weights
+    greatestWeight = weights.max() ?? 0
+    self.rowCount = Double(rowCount)
+    base = Self.saturation * (1 - Self.lengthShare)
+    perToken = totalLength == 0 ? 0 : Self.saturation * Self.lengthShare * Double(rowCount) / Double(totalLength)
+  }
+
+  /// How much a phrase says that stands in `count` rows.
+  func rarity(rowCount count: Int) -> Double {
+    max(Self.leastRarity, log((rowCount - Double(count) + 0.5) / (Double(count) + 0.5)))
+  }
+
+  /// The part of a score that the length of a row decides: the same for all its phrases.
+  @inline(__always) func norm(length: Int) -> Double { base + perToken * Double(length) }
+
+  /// The score of a phrase.
+  @inline(__always) func score(_ rarity: Double, _ frequency: Double, norm: Double) -> Double {
+    rarity * (frequency * (Self.saturation + 1) / (frequency + norm))
+  }
+
+  /// No row of these limits has a higher score.
+  func limit(_ rarity: Double, _ limits: LimitPairs) -> Double {
+    var greatest = 0.0
+    for index in 0..<limits.count {
+      let pair = limits[index]
+      let frequency = Double(pair.frequency) * greatestWeight
+      let isAny = pair.frequency == LimitPair.anyFrequency && greatestWeight > 0
+      let share = isAny ? Self.saturation + 1 : score(1, frequency, norm: norm(length: pair.length))
+      greatest = max(greatest, frequency == 0 ? 0 : share)
+    }
+    return rarity * greatest * Self.caution
+  }
+
+  /// The same of one row that is known.
+  func limit(_ rarity: Double, _ frequency: Double, norm: Double) -> Double {
+    score(rarity, frequency, norm: norm) * Self.caution
+  }
+
+  /// No row with this frequency has a higher score, whatever its length is.
+  @inline(__always) func limit(_ rarity: Double, _ frequency: Double) -> Double {
+    score(rarity, frequency, norm: base) * Self.caution
+  }
+
+  /// Whether a limit that was put together is below a score, whatever its last digits are.
+  @inline(__always) func isBelow(_ limit: Double, _ score: Double) -> Bool { limit * Self.caution < score }
+
+  /// No row with a frequency below this has such a score, whatever its length is.
+  func leastFrequency(_ rarity: Double, score: Double) -> Double {
+    let rest = rarity * (Self.saturation + 1) - score
+    // Beyond what frequencies reach, all are looked at: the sums are too close to each other to tell.
+    guard score > 0, rest > 0 else { return 0 }
+    return score * base / rest / Self.caution
+  }
+}

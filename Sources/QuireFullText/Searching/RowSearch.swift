@@ -1,0 +1,176 @@
+// From expressions of terms to the rows that they find.
+
+internal import QuireDatabase
+
+/// Finds the rows of expressions in one transaction.
+final class RowSearch {
+  let index: TermIndex
+  /// All rows of the collection, in order: also those without a token.
+  private let allRows: () throws -> [RowID]
+  private var known: [[UInt8]: TermPostings] = [:]
+
+  init(_ trees: FullTextTrees, allRows: @escaping () throws -> [RowID]) {
+    (index, self.allRows) = (TermIndex(trees), allRows)
+  }
+
+  var form: PostingForm { index.form }
+
+  /// The postings of a term, looked up once.
+  func postings(_ term: [UInt8]) throws -> TermPostings {
+    if let postings = known[term] { return postings }
+    let postings = try TermPostings(term, index)
+    known[term] = postings
+    return postings
+  }
+
+  // MARK: Expressions
+
+  /// How many rows an expression finds. For a term, O(log n).
+  func count(_ expression: TermExpression) throws -> Int {
+    switch expression {
+    case .nothing: return 0
+    case .group(let group):
+      guard group.phrases.count == 1, group.fields == form.allFields, let term = group.phrases[0].singleTerm else {
+        break
+      }
+      return try index.trees.rowCount(of: term)
+    default: break
+    }
+    return try rows(expression).count()
+  }
+
+  /// The rows that an expression finds, to be walked through once.
+  ///
+  /// Calls itself for each level of the expression, of which there are some hundred at the most.
+  func rows(_ expression: TermExpression) throws -> any RowSet {
+    switch expression {
+    case .nothing: return ListedRows([])
+    case .everything: return ListedRows(try allRows())
+    case .group(let group): return try rows(group)
+    case .excluding(let kept, let excluded): return RemainingRows(try rows(kept), without: try rows(excluded))
+    case .all(let parts): return CommonRows(try parts.map { try rows($0) })
+    case .any(let parts): return JoinedRows(try parts.map { try rows($0) })
+    }
+  }
+
+  func rows(_ group: TermGroup) throws -> any RowSet {
+    guard group.phrases.count == 1 else { return try near(group) }
+    let phrase = group.phrases[0]
+    if let term = phrase.singleTerm {
+      return TermRows(TermScan(try postings(term)), fields: group.fields == form.allFields ? nil : group.fields)
+    }
+    guard phrase.needsPositions else {
+      return ListedRows(try gathered(phrase.elements[0], group.fields, weights: nil).finished().rows)
+    }
+    return PhraseRows(try placed(phrase, group.fields))
+  }
+
+  /// The rows of phrases that are near each other.
+  func near(_ group: TermGroup) throws -> NearRows {
+    NearRows(
+      try group.phrases.map { try placed($0, group.fields) },
+      NearMatcher(tokenCounts: group.phrases.map(\.tokenCount), distance: group.distance))
+  }
+
+  // MARK: Several terms at one place
+
+  /// The rows that have one of the terms of an element in some fields, and, with weights of fields, the sums of the
+  /// weighted frequencies of its terms.
+  func gathered(
+    _ element: TermPhrase.Element, _ fields: FieldMask, weights: [Double]?
+  ) throws -> RowAccumulator {
+    var accumulator = RowAccumulator(hasWeights: weights != nil)
+    let isWhole = fields == form.allFields
+    for term in element.terms {
+      try forEachBlock(of: term) { block in
+        if isWhole, weights == nil { return accumulator.add(block.rows) }
+        try block.readFrequencies()
+        for index in block.rows.indices where block.mask(index) & fields != 0 {
+          accumulator.add(block.rows[index], weights.map { block.frequency(index, $0, fields) } ?? 0)
+        }
+      }
+    }
+    return accumulator
+  }
+
+  /// Calls `body` with all postings of a term, or of all that begin with it, some at a time.
+  private func forEachBlock(of term: SearchTerm, _ body: (inout PostingBlock) throws -> Void) throws {
+    if term.isPrefix { return try index.forEachBlock(ofTermsBeginningWith: term.bytes, body) }
+    var scan = TermScan(try postings(term.bytes))
+    try scan.forEachBlock(body)
+  }
+
+  // MARK: Places
+
+  /// What tells where a phrase stands in the fields of rows.
+  func placed(_ phrase: TermPhrase, _ fields: FieldMask) throws -> any PlacedRows {
+    let single = phrase.elements.compactMap(\.singleTerm)
+    if single.count == phrase.elements.count {
+      return ScannedPhrase(phrase, try single.map { TermScan(try postings($0)) }, fields: fields)
+    }
+    // Of terms that begin alike, places are read in those rows alone that have the other terms.
+    let candidates =
+      single.isEmpty
+      ? nil : try CommonRows(try single.map { TermRows(TermScan(try postings($0)), fields: nil) }).rowIDs()
+    let parts: [any PlacedRows] = try phrase.elements.map { element in
+      if let term = element.singleTerm {
+        let alone = TermPhrase(elements: [TermPhrase.Element(terms: element.terms, offset: 0)])
+        return ScannedPhrase(alone, [TermScan(try postings(term))], fields: fields)
+      }
+      return ListedPhrase(try places(of: element, fields, among: candidates))
+    }
+    if parts.count == 1, !phrase.isAtStart { return parts[0] }
+    return JoinedPhrase(parts, offsets: phrase.elements.map(\.offset), isAtStart: phrase.isAtStart)
+  }
+
+  /// The places of the terms of an element, in some rows or in all.
+  private func places(
+    of element: TermPhrase.Element, _ fields: FieldMask, among candidates: [RowID]?
+  ) throws -> PlaceList {
+    var collector = PlaceCollector()
+    for term in element.terms {
+      try forEachBlock(of: term) { block in
+        var next = 0
+        for (index, row) in block.rows.enumerated() {
+          if let candidates {
+            next = candidates.firstIndex(atOrAbove: row, from: next)
+            if next == candidates.count { return }
+            if candidates[next] != row { continue }
+          }
+          try collector.add(row) { try block.appendPlaces(index, fields, to: &$0) }
+        }
+      }
+    }
+    return collector.finished()
+  }
+}
+
+/// Gathers places of rows that come in any order, and several times.
+struct PlaceCollector {
+  private var entries: [(row: RowID, places: Range<Int>)] = []
+  private var places: [FieldPlace] = []
+
+  /// Takes the places of a row that `append` appends, in order; none are no row.
+  mutating func add(_ row: RowID, _ append: (inout [FieldPlace]) throws -> Void) rethrows {
+    let start = places.count
+    try append(&places)
+    if places.count > start { entries.append((row, start..<places.count)) }
+  }
+
+  /// The places of each row, in order.
+  func finished() -> PlaceList {
+    var list = PlaceList()
+    let sorted = entries.sorted { $0.row < $1.row }
+    var index = 0
+    while index < sorted.count {
+      let row = sorted[index].row
+      var merged: [FieldPlace] = []
+      while index < sorted.count, sorted[index].row == row {
+        FieldPlaces.merge(Array(places[sorted[index].places]), into: &merged)
+        index += 1
+      }
+      list.append(row, merged)
+    }
+    return list
+  }
+}

@@ -1,0 +1,70 @@
+// What is searched for, in the terms that are stored.
+
+/// One term of a phrase, or all that begin with it.
+struct SearchTerm: Hashable, Sendable {
+  var bytes: [UInt8]
+  var isPrefix = false
+}
+
+/// Terms one behind the other in a field.
+///
+/// Invariants:
+/// 1. There is an element, and each has a term.
+/// 2. The offsets ascend strictly from 0.
+struct TermPhrase: Hashable, Sendable {
+  /// A place in the phrase: one of the terms has to stand there.
+  struct Element: Hashable, Sendable {
+    var terms: [SearchTerm]
+    /// How far it is behind the first element, in tokens.
+    var offset: UInt32
+
+    /// The only term; nil if there are several, or if one is the beginning of others.
+    var singleTerm: [UInt8]? { terms.count == 1 && !terms[0].isPrefix ? terms[0].bytes : nil }
+  }
+
+  var elements: [Element]
+  /// Whether the first token of the field has to be the first element.
+  var isAtStart = false
+
+  /// The only term; nil for all phrases that positions decide.
+  var singleTerm: [UInt8]? { elements.count == 1 && !isAtStart ? elements[0].singleTerm : nil }
+  /// Whether positions decide which rows have it.
+  var needsPositions: Bool { elements.count > 1 || isAtStart }
+  /// How many tokens it takes.
+  var tokenCount: Int { Int(elements.last?.offset ?? 0) + 1 }
+}
+
+/// Phrases near each other in a field, or a single one.
+struct TermGroup: Hashable, Sendable {
+  /// At least one.
+  var phrases: [TermPhrase]
+  /// How many tokens may stand between the phrases, at the most; without meaning for a single phrase.
+  var distance: Int
+  /// The fields that count.
+  var fields: FieldMask
+
+  /// Whether positions decide which rows have it.
+  var needsPositions: Bool { phrases.count > 1 || phrases.contains { $0.needsPositions } }
+}
+
+/// What is searched for, in the terms that are stored, of which fields are numbers.
+indirect enum TermExpression: Hashable, Sendable {
+  case group(TermGroup)
+  /// At least two.
+  case all([TermExpression])
+  /// At least two.
+  case any([TermExpression])
+  case excluding(TermExpression, TermExpression)
+  case everything
+  case nothing
+
+  /// The groups that can count for the score, in the order of the text: those on the right of an exclusion do not.
+  var countedGroups: [TermGroup] {
+    switch self {
+    case .group(let group): [group]
+    case .all(let parts), .any(let parts): parts.flatMap(\.countedGroups)
+    case .excluding(let part, _): part.countedGroups
+    case .everything, .nothing: []
+    }
+  }
+}

@@ -1,0 +1,309 @@
+// Rows with a term.
+
+internal import QuireDatabase
+
+/// Rows with a term in some fields.
+final class TermRows: RowSet {
+  private var scan: TermScan
+  /// The fields that count; nil if all do.
+  private let fields: FieldMask?
+
+  init(_ scan: TermScan, fields: FieldMask?) { (self.scan, self.fields) = (scan, fields) }
+
+  var limit: Int { scan.rowCount }
+
+  func count() throws -> Int {
+    if fields == nil { return scan.rowCount }
+    var count = 0
+    try forEachBatch { count += $0.count }
+    return count
+  }
+
+  func fill(_ batch: inout [RowID], from first: RowID) throws {
+    batch.removeAll(keepingCapacity: true)
+    var first = first
+    while batch.isEmpty, try scan.seek(first) {
+      try scan.appendRows(to: &batch, fields: fields)
+      guard let next = scan.lastRow.next else { return }
+      first = next
+    }
+  }
+
+  func keep(_ batch: inout [RowID]) throws { try scan.keep(&batch, fields: fields) }
+}
+
+/// Rows in whose fields terms stand where a phrase has them: what tells the places of a phrase.
+protocol PlacedRows: AnyObject {
+  /// No more rows than this have the phrase.
+  var limit: Int { get }
+  /// Puts candidates at or above `first` in the place of those of `batch`, some or some hundred; none if there are no
+  /// more. All rows with the phrase are among them.
+  func fillCandidates(_ batch: inout [RowID], from first: RowID) throws
+  /// Puts the places where the phrase begins in a row, in order, in the place of `places`: none if the row has it not.
+  /// Rows are asked for in ascending order.
+  func find(_ row: RowID, _ places: inout [FieldPlace]) throws
+  /// Keeps those rows of `batch` that have the phrase, and calls `body` with each and its places. Rows are asked for in
+  /// ascending order.
+  func keep(_ batch: inout [RowID], _ body: (RowID, [FieldPlace]) throws -> Void) throws
+}
+
+extension PlacedRows {
+  func keep(_ batch: inout [RowID], _ body: (RowID, [FieldPlace]) throws -> Void) throws {
+    var (kept, places) = (0, [FieldPlace]())
+    for row in batch {
+      try find(row, &places)
+      if places.isEmpty { continue }
+      try body(row, places)
+      batch[kept] = row
+      kept += 1
+    }
+    batch.removeSubrange(kept...)
+  }
+}
+
+/// A phrase of single terms.
+final class ScannedPhrase: PlacedRows {
+  private var scan: PhraseScan
+
+  /// - Parameter scans: one for each element of the phrase.
+  init(_ phrase: TermPhrase, _ scans: [TermScan], fields: FieldMask) {
+    scan = PhraseScan(phrase, scans, fields: fields)
+  }
+
+  var limit: Int { scan.limit }
+
+  func fillCandidates(_ batch: inout [RowID], from first: RowID) throws {
+    try scan.fillCandidates(&batch, from: first)
+  }
+
+  func find(_ row: RowID, _ places: inout [FieldPlace]) throws {
+    places.removeAll(keepingCapacity: true)
+    if try scan.find(row) { places += scan.places }
+  }
+
+  func keep(_ batch: inout [RowID], _ body: (RowID, [FieldPlace]) throws -> Void) throws {
+    try scan.keep(&batch, body)
+  }
+}
+
+/// Walks through the rows of a phrase of single terms.
+private struct PhraseScan {
+  /// One for each element.
+  private var scans: [TermScan]
+  private let offsets: [UInt32]
+  /// The elements, those of the fewest rows first.
+  private let order: [Int]
+  private let fields: FieldMask
+  private let isAtStart: Bool
+  /// Where the phrase begins in the row that was found last.
+  private(set) var places: [FieldPlace] = []
+  private var others: [FieldPlace] = []
+
+  init(_ phrase: TermPhrase, _ scans: [TermScan], fields: FieldMask) {
+    assert(scans.count == phrase.elements.count, "a phrase has another number of terms")
+    self.scans = scans
+    offsets = phrase.elements.map(\.offset)
+    isAtStart = phrase.isAtStart
+    self.fields = fields
+    order = scans.indices.sorted { scans[$0].rowCount < scans[$1].rowCount }
+  }
+
+  var limit: Int { scans[order[0]].rowCount }
+
+  mutating func fillCandidates(_ batch: inout [RowID], from first: RowID) throws {
+    batch.removeAll(keepingCapacity: true)
+    if try scans[order[0]].seek(first) { try scans[order[0]].appendRows(to: &batch, fields: nil) }
+  }
+
+  mutating func keep(_ batch: inout [RowID], _ body: (RowID, [FieldPlace]) throws -> Void) throws {
+    var kept = 0
+    for row in batch where try find(row) {
+      try body(row, places)
+      batch[kept] = row
+      kept += 1
+    }
+    batch.removeSubrange(kept...)
+  }
+
+  /// Finds the places of a row; false if the row does not have the phrase.
+  mutating func find(_ row: RowID) throws -> Bool {
+    for element in order { guard try scans[element].find(row) else { return false } }
+    var common = fields
+    for element in order {
+      common &= try scans[element].mask()
+      if common == 0 { return false }
+    }
+    places.removeAll(keepingCapacity: true)
+    try scans[0].appendPlaces(to: &places, fields: common)
+    if isAtStart { FieldPlaces.keepStarts(&places) }
+    for element in 1..<max(1, scans.count) where !places.isEmpty {
+      others.removeAll(keepingCapacity: true)
+      try scans[element].appendPlaces(to: &others, fields: common)
+      FieldPlaces.keep(&places, followedBy: others, at: offsets[element])
+    }
+    return !places.isEmpty
+  }
+}
+
+/// A phrase put together of others that stand one behind the other.
+final class JoinedPhrase: PlacedRows {
+  private let parts: [any PlacedRows]
+  private let offsets: [UInt32]
+  private let isAtStart: Bool
+  private let least: Int
+  private var others: [FieldPlace] = []
+
+  /// - Parameter offsets: how far each part is behind the first one.
+  init(_ parts: [any PlacedRows], offsets: [UInt32], isAtStart: Bool) {
+    assert(parts.count == offsets.count && offsets.first == 0, "a phrase has no first part")
+    (self.parts, self.offsets, self.isAtStart) = (parts, offsets, isAtStart)
+    least = parts.indices.min { parts[$0].limit < parts[$1].limit } ?? 0
+  }
+
+  var limit: Int { parts[least].limit }
+
+  func fillCandidates(_ batch: inout [RowID], from first: RowID) throws {
+    try parts[least].fillCandidates(&batch, from: first)
+  }
+
+  func find(_ row: RowID, _ places: inout [FieldPlace]) throws {
+    try parts[0].find(row, &places)
+    if isAtStart { FieldPlaces.keepStarts(&places) }
+    for (part, offset) in zip(parts, offsets).dropFirst() where !places.isEmpty {
+      try part.find(row, &others)
+      FieldPlaces.keep(&places, followedBy: others, at: offset)
+    }
+  }
+}
+
+/// A phrase whose places were all found before.
+final class ListedPhrase: PlacedRows {
+  private let hits: PlaceList
+  private var index = 0
+
+  init(_ hits: PlaceList) { self.hits = hits }
+
+  var limit: Int { hits.rows.count }
+
+  func fillCandidates(_ batch: inout [RowID], from first: RowID) {
+    let start = hits.rows.firstIndex(atOrAbove: first, from: index)
+    batch.removeAll(keepingCapacity: true)
+    batch += hits.rows[start..<min(hits.rows.count, start + 1024)]
+  }
+
+  func find(_ row: RowID, _ places: inout [FieldPlace]) {
+    places.removeAll(keepingCapacity: true)
+    index = hits.rows.firstIndex(atOrAbove: row, from: index)
+    if index < hits.rows.count, hits.rows[index] == row { places += hits.places(at: index) }
+  }
+}
+
+/// Rows with the places where a phrase begins in each.
+///
+/// Invariant: rows ascend, each has a place, and the places of each ascend.
+struct PlaceList {
+  private(set) var rows: [RowID] = []
+  private var ends: [Int] = []
+  private var places: [FieldPlace] = []
+
+  func places(at index: Int) -> ArraySlice<FieldPlace> { places[(index == 0 ? 0 : ends[index - 1])..<ends[index]] }
+
+  mutating func append(_ row: RowID, _ places: some Collection<FieldPlace>) {
+    assert(rows.last.map { $0 < row } ?? true, "a row comes too late")
+    assert(!places.isEmpty, "a row has no place")
+    rows.append(row)
+    self.places += places
+    ends.append(self.places.count)
+  }
+}
+
+/// Rows with a phrase.
+final class PhraseRows: RowSet {
+  private let phrase: any PlacedRows
+  private var source = BatchSource()
+
+  init(_ phrase: any PlacedRows) { self.phrase = phrase }
+
+  var limit: Int { phrase.limit }
+
+  func fill(_ batch: inout [RowID], from first: RowID) throws {
+    try source.fill(&batch, from: first, { try phrase.fillCandidates(&$0, from: $1) }, { try keep(&$0) })
+  }
+
+  /// Calls `body` with all rows and the places of the phrase in each; for a set that was not walked through.
+  func forEachHit(_ body: (RowID, [FieldPlace]) throws -> Void) throws {
+    try forEachCandidates({ try phrase.fillCandidates(&$0, from: $1) }) { try phrase.keep(&$0, body) }
+  }
+
+  func keep(_ batch: inout [RowID]) throws {
+    try phrase.keep(&batch) { _, _ in }
+  }
+}
+
+/// Rows in which phrases are near each other.
+final class NearRows: RowSet {
+  private let phrases: [any PlacedRows]
+  private let order: [Int]
+  private var matcher: NearMatcher
+  private var places: [FieldPlace] = []
+  private var source = BatchSource()
+
+  init(_ phrases: [any PlacedRows], _ matcher: NearMatcher) {
+    (self.phrases, self.matcher) = (phrases, matcher)
+    order = phrases.indices.sorted { phrases[$0].limit < phrases[$1].limit }
+  }
+
+  var limit: Int { phrases[order[0]].limit }
+
+  func fill(_ batch: inout [RowID], from first: RowID) throws {
+    try source.fill(&batch, from: first, { try phrases[order[0]].fillCandidates(&$0, from: $1) }, { try keep(&$0) })
+  }
+
+  func keep(_ batch: inout [RowID]) throws {
+    var kept = 0
+    for row in batch where try find(row) {
+      batch[kept] = row
+      kept += 1
+    }
+    batch.removeSubrange(kept...)
+  }
+
+  /// Whether the phrases are near each other in a row. Rows are asked for in ascending order.
+  func find(_ row: RowID) throws -> Bool {
+    for phrase in order {
+      try phrases[phrase].find(row, &places)
+      if places.isEmpty { return false }
+      matcher.set(places, ofPhrase: phrase)
+    }
+    return matcher.match()
+  }
+
+  /// Calls `body` with all rows, and lets it ask for the places that count in each; for a set that was not walked
+  /// through.
+  func forEachHit(_ body: (RowID) throws -> Void) throws {
+    try forEachCandidates({ try phrases[order[0]].fillCandidates(&$0, from: $1) }) { batch in
+      for row in batch where try find(row) { try body(row) }
+    }
+  }
+
+  /// The places of a phrase that count in the row that was found last.
+  func matched(ofPhrase phrase: Int) -> [FieldPlace] { matcher.matched(ofPhrase: phrase) }
+}
+
+extension RowSet {
+  /// Calls `body` with candidates that `next` gives, some at a time.
+  fileprivate func forEachCandidates(
+    _ next: (inout [RowID], RowID) throws -> Void, _ body: (inout [RowID]) throws -> Void
+  ) throws {
+    var pulse = SearchPulse()
+    var (batch, first) = ([RowID](), RowID(.min))
+    while true {
+      try next(&batch, first)
+      guard let last = batch.last else { return }
+      try pulse.beat(batch.count)
+      try body(&batch)
+      guard let behind = last.next else { return }
+      first = behind
+    }
+  }
+}
