@@ -75,7 +75,7 @@ struct DifferentialFormsTests {
       "don't o'clock\n\nrock'n'roll",
       "", "\n", "a b c a b c\na b", "the the the cat\nthe dog",
     ]
-    let packages = OracleDocuments.packages.prefix(TestSize.isFull ? 500 : 120).map { texts in
+    let packages = OracleDocuments.packages.prefix(TestSize.isFull ? 500 : 80).map { texts in
       [texts[0] + "\n" + texts[1], texts[2] + "\n" + texts[3]]
     }
     return packages + others.indices.map { [others[$0], others[($0 * 5 + 1) % others.count]] }
@@ -120,7 +120,7 @@ struct DifferentialFormsTests {
       var expressions = try RandomExpressions(
         seed: 11, fields: Self.fields, documents: Self.documents, tokenizer: tokenizer)
       try database.read { tx in
-        for _ in 0..<TestSize.trials(1000, divisor: 20) {
+        for _ in 0..<TestSize.trials(1000, divisor: 30) {
           try compare(tx, expressions.next(depth: detail == .positions ? 3 : 1), definition)
         }
       }
