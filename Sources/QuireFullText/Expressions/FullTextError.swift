@@ -40,8 +40,8 @@ public enum FullTextError: Error, Equatable, CustomStringConvertible {
       "No full text of “\(collection)” is registered. Declare one with FullText(…, over: .\(collection)) and register "
         + "it before the search."
     case .damaged(let fullText, let tree, let key, let detail):
-      "The full text “\(fullText)” is damaged in “\(tree)”\(key.map { ", at “\($0)”" } ?? ""): \(detail). Unregister it "
-        + "and register it again, which builds it from the rows."
+      "The full text “\(fullText)” is damaged in “\(tree)”\(key.map { ", at “\($0)”" } ?? ""): \(detail). Unregister "
+        + "it and register it again, which builds it from the rows."
     case .unknownField(let name, let fields): Self.unknownField(name, fields)
     case .needsPositions(let fullText, let what):
       "The full text “\(fullText)” does not keep where words stand, and \(what) needs that. Declare it with the detail "
