@@ -10,7 +10,7 @@ internal import QuireDatabase
 /// one behind the other, a few with each commit.
 struct MergingPace: Hashable, Sendable {
   /// From so many changes of one term on that are stored together, they are folded into its blocks at once.
-  var foldedCount = 8
+  var foldedCount = 4
   /// About so many entries a term has in "recent" at the most: of each so many postings that come, one has all of the
   /// term folded.
   var recentTermCount: UInt64 = 64
