@@ -11,10 +11,10 @@ struct PositionPlaces {
   /// The fields that occur.
   fileprivate(set) var fields: FieldMask = 0
   fileprivate(set) var isKnown = false
-  /// The positions of all rows, as soon as all were asked for; and for each frequency of the block, where those of its
-  /// field begin.
-  fileprivate(set) var all: [UInt32] = []
-  fileprivate(set) var allStarts: [Int] = []
+  /// What positions are made of, those of all rows, as soon as all were asked for; in a large block field by field.
+  fileprivate(set) var gaps: [UInt64] = []
+  /// Where the gaps of each field begin, by its number, in a large block.
+  fileprivate(set) var bases: [Int] = []
   fileprivate(set) var areAllKnown = false
 
   mutating func forget() { (isKnown, areAllKnown) = (false, false) }
@@ -84,7 +84,7 @@ extension DecodedBlock {
     return true
   }
 
-  /// Reads the positions of all rows, which `places` has then: for who needs those of several rows.
+  /// Reads what the positions of all rows are made of, for `appendPositions(ofRow:field:to:)`.
   ///
   /// - Parameters:
   ///   - block: the block, whose frequencies were read.
@@ -101,103 +101,63 @@ extension DecodedBlock {
   }
 
   private mutating func decodePositions(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Bool {
-    places.all.removeAll(keepingCapacity: true)
-    places.allStarts.removeAll(keepingCapacity: true)
-    guard isLarge else {
-      var reader = unsafe ByteReader(bytes, at: offset)
-      for frequency in frequencies {
-        places.allStarts.append(places.all.count)
-        guard reader.appendPositions(count: Int(frequency), to: &places.all) else { return false }
+    places.gaps.removeAll(keepingCapacity: true)
+    places.areAllKnown = isLarge ? unsafe decodeLargeGaps(bytes, offset) : unsafe decodeSmallGaps(bytes, offset)
+    return places.areAllKnown
+  }
+
+  private mutating func decodeSmallGaps(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Bool {
+    var reader = unsafe ByteReader(bytes, at: offset)
+    places.starts.removeAll(keepingCapacity: true)
+    places.isKnown = false
+    for frequency in frequencies {
+      places.starts.append(places.gaps.count)
+      for _ in 0..<frequency {
+        guard let gap = reader.varint() else { return false }
+        places.gaps.append(gap)
       }
-      places.areAllKnown = true
+    }
+    return true
+  }
+
+  private mutating func decodeLargeGaps(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Bool {
+    guard unsafe findPlaces(bytes, offset) else { return false }
+    if places.bases.isEmpty { places.bases = Array(repeating: 0, count: FieldMask.bitWidth) }
+    var (total, rest) = (0, places.fields)
+    for layout in places.layouts {
+      places.bases[rest.trailingZeroBitCount] = total
+      rest &= rest - 1
+      total += layout.count
+    }
+    // The layouts have checked that the bytes have so many numbers.
+    return unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: max(1, total)) { gaps in
+      guard let base = gaps.baseAddress else { return false }
+      var start = 0
+      for layout in places.layouts {
+        guard unsafe layout.read(0..<layout.count, of: bytes, into: base + start) else { return false }
+        start += layout.count
+      }
+      unsafe places.gaps.append(contentsOf: gaps[..<total])
       return true
     }
-    return unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: FieldMask.bitWidth) { ends in
-      unsafe ends.initialize(repeating: 0)
-      let fields = unsafe countPositions(ends)
-      var reader = unsafe ByteReader(bytes, at: offset)
-      places.layouts.removeAll(keepingCapacity: true)
-      var (rest, total) = (fields, 0)
-      while rest != 0 {
-        let field = rest.trailingZeroBitCount
-        rest &= rest - 1
-        guard let layout = unsafe PackedLayout(&reader, count: ends[field]) else { return false }
-        places.layouts.append(layout)
-        unsafe ends[field] = total
-        total += layout.count
-      }
-      // The layouts have checked that the bytes have so many numbers.
-      let isRead = unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: max(1, total)) { gaps in
-        guard let base = gaps.baseAddress else { return false }
-        var start = 0
-        for layout in places.layouts {
-          guard unsafe layout.read(0..<layout.count, of: bytes, into: base + start) else { return false }
-          start += layout.count
-        }
-        return unsafe addUp(UnsafeBufferPointer(rebasing: gaps[..<total]), ends)
-      }
-      places.areAllKnown = isRead
-      return isRead
-    }
   }
 
-  /// Counts the positions of each field, and returns the fields that occur.
-  private func countPositions(_ counts: UnsafeMutableBufferPointer<Int>) -> FieldMask {
-    let end = count
-    return unsafe masks.withUnsafeBufferPointer { masks in
-      unsafe frequencies.withUnsafeBufferPointer { frequencies in
-        var (fields, place): (FieldMask, Int) = (0, 0)
-        for index in 0..<end {
-          var mask = unsafe masks[index]
-          fields |= mask
-          while mask != 0 {
-            unsafe counts[mask.trailingZeroBitCount] &+= Int(frequencies[place])
-            mask &= mask &- 1
-            place &+= 1
-          }
-        }
-        return fields
-      }
+  /// Appends the positions of one row in one field, in which it has the term, to `target`; those of all rows were read.
+  /// False if they break the format.
+  @inline(__always)
+  func appendPositions(ofRow index: Int, field: Int, to target: inout [UInt32]) -> Bool {
+    assert(places.areAllKnown && masks[index] & 1 << FieldMask(field) != 0, "a row has nothing in a field")
+    let below = masks[index] & ((1 << FieldMask(field)) - 1)
+    let place = frequencyRange(index).lowerBound + (below == 0 ? 0 : below.nonzeroBitCount)
+    let start = places.starts[place] + (isLarge ? places.bases[field] : 0)
+    var position: UInt64 = 0
+    for gap in start..<start + Int(frequencies[place]) {
+      let (sum, overflow) = position.addingReportingOverflow(places.gaps[gap])
+      guard !overflow, sum < UInt64(UInt32.max) else { return false }
+      target.append(UInt32(truncatingIfNeeded: sum))
+      position = sum + 1
     }
-  }
-
-  /// Makes positions of gaps. `next` has for each field where its gaps begin.
-  private mutating func addUp(
-    _ gaps: UnsafeBufferPointer<UInt64>, _ next: UnsafeMutableBufferPointer<Int>
-  ) -> Bool {
-    let end = count
-    places.isKnown = false
-    return unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: max(1, gaps.count)) { target in
-      unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: max(1, frequencies.count)) { starts in
-        var (place, all, greatest): (Int, UInt64, UInt64) = (0, 0, 0)
-        for index in 0..<end {
-          var mask = masks[index]
-          while mask != 0 {
-            let field = mask.trailingZeroBitCount
-            mask &= mask &- 1
-            let start = unsafe next[field]
-            var position: UInt64 = 0
-            let frequency = Int(frequencies[place])
-            for offset in start..<start &+ frequency {
-              // Sums of gaps of 32 bits do not overflow; greater ones are found in the end.
-              let gap = unsafe gaps[offset]
-              position &+= gap
-              all |= gap
-              greatest = max(greatest, position)
-              unsafe target[offset] = UInt32(truncatingIfNeeded: position)
-              position &+= 1
-            }
-            unsafe next[field] = start &+ frequency
-            unsafe starts[place] = start
-            place &+= 1
-          }
-        }
-        guard all <= UInt64(UInt32.max), greatest < UInt64(UInt32.max) else { return false }
-        unsafe places.all.append(contentsOf: target[..<gaps.count])
-        unsafe places.allStarts.append(contentsOf: starts[..<place])
-        return true
-      }
-    }
+    return true
   }
 
   private func appendSmall(_ index: Int, _ reader: ByteReader, _ target: inout [UInt32]) -> Bool {
@@ -222,22 +182,27 @@ extension DecodedBlock {
     var fields: FieldMask = 0
     for index in 0..<count { fields |= masks[index] }
     places.fields = fields
-    // How many positions each of the fields that occur has so far.
-    var sums = [Int](repeating: 0, count: fields.nonzeroBitCount)
-    for index in 0..<count {
-      var mask = masks[index]
-      for place in frequencyRange(index) {
-        let rank = (fields & ((mask & ~(mask - 1)) - 1)).nonzeroBitCount
-        mask &= mask - 1
-        places.starts.append(sums[rank])
-        sums[rank] += Int(frequencies[place])
-      }
-    }
     var reader = unsafe ByteReader(bytes, at: offset)
-    for sum in sums {
-      guard let layout = PackedLayout(&reader, count: sum) else { return false }
-      places.layouts.append(layout)
+    let isFound = unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: FieldMask.bitWidth) { sums in
+      // How many positions each of the fields has so far.
+      unsafe sums.initialize(repeating: 0)
+      for index in 0..<count {
+        var mask = masks[index]
+        for place in frequencyRange(index) {
+          let field = mask.trailingZeroBitCount
+          mask &= mask &- 1
+          places.starts.append(unsafe sums[field])
+          unsafe sums[field] &+= Int(frequencies[place])
+        }
+      }
+      while fields != 0 {
+        guard let layout = unsafe PackedLayout(&reader, count: sums[fields.trailingZeroBitCount]) else { return false }
+        places.layouts.append(layout)
+        fields &= fields - 1
+      }
+      return true
     }
+    guard isFound else { return false }
     places.isKnown = true
     return true
   }

@@ -17,9 +17,6 @@ public struct FullTextReader<Object: Sendable, Metadata: Sendable> {
     var isReady = false
   }
 
-  /// What is known of a snapshot that can be searched, for the transactions after it.
-  private final class Ready: Sendable {}
-
   init(_ fullText: FullText<Object, Metadata>, _ trees: FullTextTrees) {
     (self.fullText, stored) = (fullText, trees)
   }
@@ -39,9 +36,10 @@ public struct FullTextReader<Object: Sendable, Metadata: Sendable> {
     }
     // What an observed read has looked at is noted, and so it looks at no more than it must.
     if stored.store.mayFetchAhead {
+      // An extension keeps one thing: that a state can be searched, and the lengths that rankings have read of it.
       _ = try stored.store.keeping {
         try stored.checkReady()
-        return Ready()
+        return LengthTable()
       }
     } else {
       try stored.checkReady()

@@ -21,6 +21,8 @@ struct PostingBlock {
   private var key: [UInt8] = []
   private var (apart, isApartRead): ([UInt8]?, Bool) = (nil, false)
   private var added = PostingList()
+  /// The positions of one row in one field.
+  private var numbers: [UInt32] = []
 
   /// - Parameter index: what stored blocks are from; nil if there are none.
   init(_ form: PostingForm, _ index: TermIndex?) {
@@ -132,19 +134,55 @@ struct PostingBlock {
   /// Appends the places of a row in some fields, in order.
   mutating func appendPlaces(_ index: Int, _ fields: FieldMask, to places: inout [FieldPlace]) throws {
     try readFrequencies()
-    let origin = Int(origins.isEmpty ? Int32(index) : origins[index])
-    guard origin >= 0 else { return appendAddedPlaces(~origin, fields, to: &places) }
-    if decoded.arePositionsApart, !isApartRead { try readApart() }
-    guard Self.readPositions(&decoded, bytes, apart) else { throw damaged("the positions break the format") }
-    var mask = decoded.masks[origin]
-    for place in decoded.frequencyRange(origin) {
+    var mask = mask(index) & fields
+    while mask != 0 {
       let field = mask.trailingZeroBitCount
       mask &= mask - 1
-      if fields & (1 << field) == 0 { continue }
-      let start = decoded.places.allStarts[place]
-      for position in start..<start + Int(decoded.frequencies[place]) {
-        places.append(FieldPlaces.place(field: field, position: decoded.places.all[position]))
+      numbers.removeAll(keepingCapacity: true)
+      try readPositions(index, field)
+      for position in numbers { places.append(FieldPlaces.place(field: field, position: position)) }
+    }
+  }
+
+  /// Puts the positions of a row in a field, in which it has the term, in the place of those of `target`; frequencies
+  /// were read.
+  mutating func copyPositions(_ index: Int, _ field: Int, to target: inout [UInt32]) throws {
+    numbers.removeAll(keepingCapacity: true)
+    try readPositions(index, field)
+    swap(&numbers, &target)
+  }
+
+  /// Keeps those of some positions, which ascend, that are followed by a position of a row `offset` behind. Frequencies
+  /// were read, and the row has the term in the field.
+  mutating func keep(_ starts: inout [UInt32], followedAt offset: UInt32, _ index: Int, _ field: Int) throws {
+    numbers.removeAll(keepingCapacity: true)
+    try readPositions(index, field)
+    var (kept, other) = (0, 0)
+    for index in starts.indices {
+      let (wanted, isTooMuch) = starts[index].addingReportingOverflow(offset)
+      while other < numbers.count, numbers[other] < wanted { other += 1 }
+      if isTooMuch || other == numbers.count { break }
+      if numbers[other] == wanted {
+        starts[kept] = starts[index]
+        kept += 1
       }
+    }
+    if kept < starts.count { starts.removeLast(starts.count - kept) }
+  }
+
+  /// Appends the positions of a row in a field to `numbers`.
+  private mutating func readPositions(_ index: Int, _ field: Int) throws {
+    let origin = Int(origins.isEmpty ? Int32(index) : origins[index])
+    guard origin >= 0 else {
+      numbers += added.positions[addedRange(~origin, field)]
+      return
+    }
+    if !decoded.places.areAllKnown {
+      if decoded.arePositionsApart, !isApartRead { try readApart() }
+      guard Self.readPositions(&decoded, bytes, apart) else { throw damaged("the positions break the format") }
+    }
+    guard decoded.appendPositions(ofRow: origin, field: field, to: &numbers) else {
+      throw damaged("a position is too great")
     }
   }
 
@@ -153,18 +191,14 @@ struct PostingBlock {
     return unsafe decoded.decodePositions(bytes.span.bytes, apart: nil)
   }
 
-  private mutating func appendAddedPlaces(_ index: Int, _ fields: FieldMask, to places: inout [FieldPlace]) {
+  private func addedRange(_ index: Int, _ field: Int) -> Range<Int> {
     var (mask, start) = (added.masks[index], index == 0 ? 0 : added.positionEnds[index - 1])
     for place in added.frequencyRange(index) {
-      let field = mask.trailingZeroBitCount
       let end = start + Int(added.frequencies[place])
-      if fields & (1 << field) != 0 {
-        for position in added.positions[start..<end] {
-          places.append(FieldPlaces.place(field: field, position: position))
-        }
-      }
+      if mask.trailingZeroBitCount == field { return start..<end }
       (mask, start) = (mask & (mask - 1), end)
     }
+    return start..<start
   }
 
   private mutating func readApart() throws {

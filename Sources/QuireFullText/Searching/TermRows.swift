@@ -97,7 +97,8 @@ private struct PhraseScan {
   private let isAtStart: Bool
   /// Where the phrase begins in the row that was found last.
   private(set) var places: [FieldPlace] = []
-  private var others: [FieldPlace] = []
+  /// The same in one field.
+  private var starts: [UInt32] = []
 
   init(_ phrase: TermPhrase, _ scans: [TermScan], fields: FieldMask) {
     assert(scans.count == phrase.elements.count, "a phrase has another number of terms")
@@ -134,14 +135,21 @@ private struct PhraseScan {
       if common == 0 { return false }
     }
     places.removeAll(keepingCapacity: true)
-    try scans[0].appendPlaces(to: &places, fields: common)
-    if isAtStart { FieldPlaces.keepStarts(&places) }
-    for element in 1..<max(1, scans.count) where !places.isEmpty {
-      others.removeAll(keepingCapacity: true)
-      try scans[element].appendPlaces(to: &others, fields: common)
-      FieldPlaces.keep(&places, followedBy: others, at: offsets[element])
+    while common != 0 {
+      try findPlaces(field: common.trailingZeroBitCount)
+      common &= common - 1
     }
     return !places.isEmpty
+  }
+
+  /// Appends the places of the phrase in a field that all terms have.
+  private mutating func findPlaces(field: Int) throws {
+    try scans[0].copyPositions(field: field, to: &starts)
+    if isAtStart { starts.removeAll { $0 != 0 } }
+    for element in 1..<max(1, scans.count) where !starts.isEmpty {
+      try scans[element].keep(&starts, followedAt: offsets[element], field: field)
+    }
+    for start in starts { places.append(FieldPlaces.place(field: field, position: start)) }
   }
 }
 

@@ -159,6 +159,17 @@ struct TermScan {
     try block.appendPlaces(index, fields, to: &places)
   }
 
+  /// Puts the positions of the row at hand in a field that its mask has in the place of those of `positions`.
+  mutating func copyPositions(field: Int, to positions: inout [UInt32]) throws {
+    try block.copyPositions(index, field, to: &positions)
+  }
+
+  /// Keeps those of some positions, which ascend, that are followed by one of the row at hand `offset` behind, in a field
+  /// that its mask has.
+  mutating func keep(_ starts: inout [UInt32], followedAt offset: UInt32, field: Int) throws {
+    try block.keep(&starts, followedAt: offset, index, field)
+  }
+
   // MARK: Many rows
 
   /// Calls `body` with one block after the other, from the first one on.
