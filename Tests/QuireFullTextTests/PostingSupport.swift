@@ -60,13 +60,6 @@ extension PostingList {
     }
     append(row, mask: mask, frequencies: frequencies, positions: form.hasPositions ? positions : nil)
   }
-
-  /// The postings at some indexes, alone.
-  func part(_ range: Range<Int>) -> PostingList {
-    var part = PostingList()
-    for index in range { part.append(self, at: index) }
-    return part
-  }
 }
 
 /// A block as it stands in the trees.

@@ -92,7 +92,7 @@ public struct FullText<Object: Sendable, Metadata: Sendable>: Sendable {
 struct TextBuilding: Sendable {
   /// Whether rows are taken in one by one, as hooks do it, and not in one go at the end: for tests, to which both make
   /// the same.
-  var goesRowByRow = true
+  var goesRowByRow = false
   /// The memory for postings that wait to be sorted, in bytes; what is beyond goes to a temporary file.
   var gatheredByteCount = 32 << 20
 }

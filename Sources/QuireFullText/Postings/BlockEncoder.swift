@@ -76,10 +76,7 @@ struct BlockEncoder {
   private mutating func appendLimits(
     _ list: PostingList, _ rows: Range<Int>, _ lengthCode: (Int) throws -> UInt8
   ) rethrows {
-    for index in rows {
-      let frequency = form.hasFrequencies ? list.totalFrequency(index) : list.masks[index].nonzeroBitCount
-      limits.add(LimitPair(frequency: UInt8(min(255, frequency)), lengthCode: try lengthCode(index)))
-    }
+    for index in rows { limits.add(form.limit(of: list, index, try lengthCode(index))) }
     let pairs = limits.take() ?? .any
     block[0] |= BlockHeader.isLarge | UInt8(pairs.count - 1) << 4
     block.append(UInt8(rows.count - 1))
@@ -161,6 +158,14 @@ struct BlockEncoder {
       PackedNumbers.append(streams[field], maySplit: true, to: &positions)
       streams[field].removeAll(keepingCapacity: true)
     }
+  }
+}
+
+extension PostingForm {
+  /// The values of one posting of a list, as limits have them.
+  func limit(of list: borrowing PostingList, _ index: Int, _ lengthCode: UInt8) -> LimitPair {
+    let frequency = hasFrequencies ? list.totalFrequency(index) : list.masks[index].nonzeroBitCount
+    return LimitPair(frequency: UInt8(min(255, frequency)), lengthCode: lengthCode)
   }
 }
 

@@ -37,7 +37,11 @@ struct PostingList: Equatable {
   }
 
   /// The sum of a row's frequencies.
-  func totalFrequency(_ index: Int) -> Int { frequencies[frequencyRange(index)].reduce(0) { $0 + Int($1) } }
+  func totalFrequency(_ index: Int) -> Int {
+    var sum = 0
+    for place in frequencyRange(index) { sum += Int(frequencies[place]) }
+    return sum
+  }
 
   /// The index of the first row that is not below `row`.
   func lowerBound(of row: RowID) -> Int {
@@ -68,6 +72,16 @@ struct PostingList: Equatable {
     positionEnds.removeAll(keepingCapacity: true)
   }
 
+  /// Takes the last posting away.
+  mutating func removeLast() {
+    frequencies.removeSubrange(frequencyRange(count - 1))
+    positions.removeSubrange(positionRange(count - 1))
+    rowIDs.removeLast()
+    masks.removeLast()
+    frequencyEnds.removeLast()
+    if !positionEnds.isEmpty { positionEnds.removeLast() }
+  }
+
   /// Appends a posting of a row above all others.
   ///
   /// - Parameter positions: nil where they are not kept.
@@ -96,6 +110,13 @@ struct PostingList: Equatable {
     append(
       other.rowIDs[index], mask: other.masks[index], frequencies: other.frequencies[other.frequencyRange(index)],
       positions: other.positionEnds.isEmpty ? nil : other.positions[other.positionRange(index)])
+  }
+
+  /// The postings at some indexes.
+  func part(_ range: Range<Int>) -> PostingList {
+    var part = PostingList()
+    for index in range { part.append(self, at: index) }
+    return part
   }
 
   /// The postings of `self` without those of some rows and with all of `added`, which stand in place of those of the

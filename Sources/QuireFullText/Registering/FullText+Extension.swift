@@ -23,4 +23,13 @@ extension FullText: DatabaseExtension {
   public func makeWriter(_ store: ExtensionStore) throws -> FullTextWriter<Object, Metadata> {
     FullTextWriter(self, try FullTextUpkeep(FullTextTrees(store, layout)))
   }
+
+  public func finishBuilding(in database: Database, progress: (Database.Progress) throws -> Void) throws {
+    try withoutActuallyEscaping(progress) { progress in
+      let builder = FullTextBuilder(
+        fullText: self, database: database, progress: progress,
+        trees: { try $0.access(to: self).stored }, upkeep: { try $0.access(to: self).upkeep })
+      try builder.run()
+    }
+  }
 }
