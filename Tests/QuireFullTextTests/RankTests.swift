@@ -60,7 +60,9 @@ struct RankTests {
       try db.write { tx in
         for _ in 0..<random.below(6) {
           let key = "a\(random.below(3100))"
-          if random.oneIn(3) { try tx[.articles].remove(key) } else {
+          if random.oneIn(3) {
+            try tx[.articles].remove(key)
+          } else {
             try tx[.articles].set(random.article(vocabulary), for: key)
           }
         }
@@ -106,8 +108,10 @@ struct RankTests {
       for text in ["w1", "w0 OR w2", "w0 w1 NOT w5"] {
         let found = try tx[.articles].search(text)
         let weights = Dictionary(uniqueKeysWithValues: try found.all.map { ($0.rowID, $0.object.weight) })
-        let expected = try all(text, tx[.articles]).map { ScoredRow(row: $0.row, score: $0.score * (weights[$0.row] ?? 0)) }
-          .sorted { $0.precedes($1) }
+        let expected = try all(text, tx[.articles]).map {
+          ScoredRow(row: $0.row, score: $0.score * (weights[$0.row] ?? 0))
+        }
+        .sorted { $0.precedes($1) }
         let scores = try found.ranked().ranked(multipliedBy: \.weight).limit(9).scores
         #expect(scores.map(\.rowID) == expected.prefix(9).map(\.row), "\(text)")
         let closure = try found.ranked().ranked { $0.weight == 0 ? .nan : $0.weight }.limit(9).scores

@@ -18,13 +18,15 @@ struct SearchTests {
     return try db.read { tx in try tx[.articles].search(text).keys }
   }
 
-  @Test("Words, phrases, beginnings and what joins them find their rows", arguments: [
-    ("night", ["a0", "a1"]), ("night train", ["a0"]), ("night OR day", ["a0", "a1", "a3"]),
-    ("\"train express\"", ["a2"]), ("\"express train\"", []), ("tr*", ["a0", "a2", "a3"]),
-    ("train -day", ["a0", "a2"]), ("^express", ["a1"]), ("title : night", []), ("title : t", []),
-    ("- body : t", ["a0", "a1", "a2", "a3", "a4"]), ("NEAR(night lyon, 2)", ["a0"]), ("NEAR(night lyon, 1)", []),
-    ("-night", ["a2", "a3", "a4"]), ("\"\"", []), ("night \"...\"", ["a0", "a1"]), ("night AND \"...\"", []),
-  ])
+  @Test(
+    "Words, phrases, beginnings and what joins them find their rows",
+    arguments: [
+      ("night", ["a0", "a1"]), ("night train", ["a0"]), ("night OR day", ["a0", "a1", "a3"]),
+      ("\"train express\"", ["a2"]), ("\"express train\"", []), ("tr*", ["a0", "a2", "a3"]),
+      ("train -day", ["a0", "a2"]), ("^express", ["a1"]), ("title : night", []), ("title : t", []),
+      ("- body : t", ["a0", "a1", "a2", "a3", "a4"]), ("NEAR(night lyon, 2)", ["a0"]), ("NEAR(night lyon, 1)", []),
+      ("-night", ["a2", "a3", "a4"]), ("\"\"", []), ("night \"...\"", ["a0", "a1"]), ("night AND \"...\"", []),
+    ])
   func finds(text: String, expected: [String]) throws {
     let expected = text == "title : t" ? ["a0", "a1", "a2", "a3", "a4"] : expected
     #expect(try keys(text) == expected)
@@ -129,6 +131,19 @@ struct SearchTests {
       #expect(ranked.map(\.rowID) == scores.map(\.rowID))
     }
     try db.close()
+  }
+
+  @Test("Of the forms of a word, one that another stands for is not searched for by itself")
+  func forms() throws {
+    let text = ArticleText.articles(tokenizer: PlainTokenizer(hasOtherForms: true))
+    let resolver = ExpressionResolver(text.layout)
+    func terms(_ expression: SearchExpression) throws -> [SearchTerm] {
+      guard case .group(let group) = try resolver.resolve(expression) else { return [] }
+      return group.phrases[0].elements[0].terms
+    }
+    let (whole, cut) = (Array("words".utf8), Array("word".utf8))
+    #expect(try terms(.word("words")) == [SearchTerm(bytes: whole), SearchTerm(bytes: cut)])
+    #expect(try terms(.prefix("words")) == [SearchTerm(bytes: cut, isPrefix: true)])
   }
 
   // MARK: Errors

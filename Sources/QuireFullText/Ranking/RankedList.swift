@@ -25,8 +25,6 @@ final class RankedList {
   /// How many rows there are.
   let rowCount: Int
   private(set) var entries: [Entry] = []
-  /// No row has a higher score.
-  private(set) var limit = 0.0
   private let postings: TermPostings?
   private let weights: [Double]
   /// The bytes of stored blocks, so that they are not looked up again.
@@ -90,7 +88,6 @@ final class RankedList {
       knownRows = Array(repeating: nil, count: entries.count)
       knownFrequencies = Array(repeating: nil, count: entries.count)
     }
-    limit = entries.reduce(0) { max($0, $1.limit) }
     assert(zip(entries, entries.dropFirst()).allSatisfy { $0.lastRow < $1.firstRow }, "blocks overlap")
   }
 
@@ -217,10 +214,8 @@ final class RankedList {
     if isThere == nil { throw damaged(entry) }
   }
 
-  private func damaged(_ entry: Entry) -> any Error {
-    guard let postings, let index = postings.index else { return CancellationError() }
-    let key = entry.storedLast.map { TermKeys.block(postings.term, $0) } ?? TermKeys.head(postings.term)
-    return index.trees.damaged(FullTextTrees.blocksName, key, "a block breaks the format")
+  private func damaged(_ entry: Entry) -> FullTextError {
+    postings?.damagedBlock(entry.storedLast) ?? TermPostings.damagedInMemory
   }
 
   /// Takes a block with what was changed of it.

@@ -5,8 +5,8 @@ internal import QuireDatabase
 /// Finds the best rows of some lists, of those that are in all of them or in any.
 ///
 /// Rows are divided into windows, at the ends of the blocks of all lists. No row of a window has a score above the sum
-/// of the limits of the blocks in it. The windows with the highest limits come first, and those that are below the score
-/// of the last row that is wanted are not read at all. In a window, rows that are in none but lists whose limits
+/// of the limits of the blocks in it. The windows with the highest limits come first, and those that are below the
+/// score of the last row that is wanted are not read at all. In a window, rows that are in none but lists whose limits
 /// together are below that score are passed over, too.
 struct WindowRanking {
   /// Rows behind those of the window before, up to one.
@@ -167,8 +167,8 @@ struct WindowRanking {
     return rule.score(lists[index].rarity, parts[index].frequencies[parts[index].place], norm: norm)
   }
 
-  /// Reads the rows of a list that have a score high enough with what the others allow: the only list, one of lists that
-  /// all have to be there, or one that alone leads.
+  /// Reads the rows of a list that have a score high enough with what the others allow: the only list, one of lists
+  /// that all have to be there, or one that alone leads.
   private mutating func readLed(by lead: Int, _ window: Window) throws {
     try open(lead, window)
     guard let entry = parts[lead].entry, parts[lead].place < parts[lead].end else { return }

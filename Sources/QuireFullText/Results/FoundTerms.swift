@@ -8,8 +8,8 @@ internal import QuireDatabase
 /// for term in try tx[.songs].terms(beginningWith: "nig").prefix(8) { print(term.text, term.rowCount) }
 /// ```
 ///
-/// As a sequence in the order of their bytes, found as they are asked for: O(log n) each. For the thread and the life of
-/// its transaction, until that changes something.
+/// As a sequence in the order of their bytes, found as they are asked for: O(log n) each. For the thread and the life
+/// of its transaction, until that changes something.
 public struct FoundTerms: Sequence {
   /// A word, as it is compared, and how many rows have it.
   public struct Term: Hashable, Sendable {
@@ -47,8 +47,8 @@ public struct FoundTerms: Sequence {
       trees.store.noting(nil) { try prefix.map { try TermWalk(trees, beginningWith: $0) } })
   }
 
-  /// Steps through the words. A step cannot throw: an error ends the loop, and is thrown by the transaction's next call,
-  /// at the latest at its end.
+  /// Steps through the words. A step cannot throw: an error ends the loop, and is thrown by the transaction's next
+  /// call, at the latest at its end.
   public struct Iterator: IteratorProtocol {
     private let store: ExtensionStore
     private let walk: TermWalk?

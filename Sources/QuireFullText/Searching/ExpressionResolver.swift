@@ -79,6 +79,7 @@ struct ExpressionResolver {
       isEndPrefix = phrase.prefixes.contains(number)
       if isEndPrefix { elements[last].setPrefix(true) }
     }
+    for index in elements.indices { elements[index].dropCovered() }
     return elements.isEmpty ? nil : TermPhrase(elements: elements, isAtStart: phrase.isAtStart)
   }
 
@@ -110,6 +111,18 @@ extension TermPhrase.Element {
   /// Says whether the terms stand for all that begin with them.
   fileprivate mutating func setPrefix(_ isPrefix: Bool) {
     for index in terms.indices { terms[index].isPrefix = isPrefix }
+  }
+}
+
+extension TermPhrase.Element {
+  /// Takes out the terms that another one stands for, too, so that each term counts once.
+  fileprivate mutating func dropCovered() {
+    guard terms.count > 1 else { return }
+    let prefixes = terms.filter(\.isPrefix).map(\.bytes)
+    terms.removeAll { term in
+      prefixes.contains { $0.count < term.bytes.count + (term.isPrefix ? 0 : 1) && term.bytes.starts(with: $0) }
+    }
+    assert(!terms.isEmpty, "all terms are beginnings of each other")
   }
 }
 

@@ -202,12 +202,14 @@ struct PostingBlock {
   }
 
   private mutating func readApart() throws {
-    apart = try index?.trees.positions.withValue(for: key) { bytes in unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) } }
+    apart = try index?.trees.positions.withValue(for: key) { bytes in
+      unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) }
+    }
     isApartRead = true
   }
 
   private func damaged(_ detail: String) -> any Error {
-    guard let index else { return FullTextError.damaged(fullText: "", tree: "", key: nil, detail: detail) }
+    guard let index else { return TermPostings.damagedInMemory }
     return index.trees.damaged(FullTextTrees.blocksName, key, detail)
   }
 }

@@ -4,8 +4,8 @@ internal import QuireDatabase
 
 /// Gathers rows that come in any order, and several times, and what each of them weighs.
 ///
-/// Rows whose numbers are near each other are bits, with a sum for each; rows far away from them are put in order at the
-/// end.
+/// Rows whose numbers are near each other are bits, with a sum for each; rows far away from them are put in order at
+/// the end.
 struct RowAccumulator {
   /// Whether weights are added up.
   let hasWeights: Bool

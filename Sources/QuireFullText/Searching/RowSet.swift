@@ -56,8 +56,8 @@ extension RowSet {
   }
 }
 
-/// Where a set is in another one, of which it keeps some rows: each row is asked about once, although the rows behind the
-/// last one that was kept were seen before.
+/// Where a set is in another one, of which it keeps some rows: each row is asked about once, although the rows behind
+/// the last one that was kept were seen before.
 struct BatchSource {
   /// The first row that was not seen; nil behind the last one there can be.
   private var next: RowID? = RowID(.min)

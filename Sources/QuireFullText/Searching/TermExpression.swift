@@ -42,9 +42,6 @@ struct TermGroup: Hashable, Sendable {
   var distance: Int
   /// The fields that count.
   var fields: FieldMask
-
-  /// Whether positions decide which rows have it.
-  var needsPositions: Bool { phrases.count > 1 || phrases.contains { $0.needsPositions } }
 }
 
 /// What is searched for, in the terms that are stored, of which fields are numbers.
@@ -57,14 +54,4 @@ indirect enum TermExpression: Hashable, Sendable {
   case excluding(TermExpression, TermExpression)
   case everything
   case nothing
-
-  /// The groups that can count for the score, in the order of the text: those on the right of an exclusion do not.
-  var countedGroups: [TermGroup] {
-    switch self {
-    case .group(let group): [group]
-    case .all(let parts), .any(let parts): parts.flatMap(\.countedGroups)
-    case .excluding(let part, _): part.countedGroups
-    case .everything, .nothing: []
-    }
-  }
 }

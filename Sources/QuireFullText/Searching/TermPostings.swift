@@ -46,6 +46,19 @@ final class TermPostings {
     rowCount = list.count
     hasBlocks = false
   }
+
+  /// The error for a block that breaks the format, or is missing.
+  ///
+  /// - Parameter lastRow: that of its key.
+  func damagedBlock(_ lastRow: RowID?) -> FullTextError {
+    guard let index else { return Self.damagedInMemory }
+    let key = lastRow.map { TermKeys.block(term, $0) } ?? TermKeys.head(term)
+    return index.trees.damaged(FullTextTrees.blocksName, key, "a block breaks the format")
+  }
+
+  /// The error for postings that no tree has.
+  static let damagedInMemory = FullTextError.damaged(
+    fullText: "", tree: FullTextTrees.blocksName, key: nil, detail: "postings in memory break the format")
 }
 
 extension FullTextTrees {

@@ -128,7 +128,7 @@ struct TermScan {
   private func firstStoredRow() throws -> RowID? {
     let first = try cursor?.withEntry { key, value -> RowID? in
       guard let storedLast, let header = BlockHeader(value, lastRow: storedLast) else {
-        throw postings.index?.trees.damagedBlock(key, "a block breaks the format") ?? CancellationError()
+        throw postings.damagedBlock(storedLast)
       }
       return header.firstRow
     }
@@ -148,24 +148,13 @@ struct TermScan {
     return block.mask(index)
   }
 
-  /// The weighted frequency of the row at hand.
-  mutating func frequency(_ weights: [Double], _ fields: FieldMask) throws -> Double {
-    try block.readFrequencies()
-    return block.frequency(index, weights, fields)
-  }
-
-  /// Appends the places of the row at hand in some fields, in order.
-  mutating func appendPlaces(to places: inout [FieldPlace], fields: FieldMask) throws {
-    try block.appendPlaces(index, fields, to: &places)
-  }
-
   /// Puts the positions of the row at hand in a field that its mask has in the place of those of `positions`.
   mutating func copyPositions(field: Int, to positions: inout [UInt32]) throws {
     try block.copyPositions(index, field, to: &positions)
   }
 
-  /// Keeps those of some positions, which ascend, that are followed by one of the row at hand `offset` behind, in a field
-  /// that its mask has.
+  /// Keeps those of some positions, which ascend, that are followed by one of the row at hand `offset` behind, in a
+  /// field that its mask has.
   mutating func keep(_ starts: inout [UInt32], followedAt offset: UInt32, field: Int) throws {
     try block.keep(&starts, followedAt: offset, index, field)
   }
