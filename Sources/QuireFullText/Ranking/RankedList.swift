@@ -70,13 +70,18 @@ final class RankedList {
     (block, decoded) = (PostingBlock(form, nil), DecodedBlock(form))
     rowCount = rows.count
     rarity = rule.rarity(rowCount: count)
+    var lengths = lengths
     for start in stride(from: 0, to: rows.count, by: PostingForm.blockCount) {
       let range = start..<min(rows.count, start + PostingForm.blockCount)
-      let greatest = frequencies[range].max() ?? 0
+      var limit = 0.0
+      for index in range {
+        let norm = rule.norm(length: try lengths.length(of: rows[index]))
+        limit = max(limit, rule.limit(rarity, frequencies[index], norm: norm))
+      }
       entries.append(
         Entry(
           firstRow: rows[range.lowerBound], lastRow: rows[range.upperBound - 1],
-          limit: rule.limit(rarity, greatest), storedLast: nil, bytes: 0..<0, added: range))
+          limit: limit, storedLast: nil, bytes: 0..<0, added: range))
       knownRows.append(Array(rows[range]))
       knownFrequencies.append(Array(frequencies[range]))
     }

@@ -67,11 +67,6 @@ struct RankingRule {
     score(rarity, frequency, norm: norm) * Self.caution
   }
 
-  /// No row with this frequency has a higher score, whatever its length is.
-  @inline(__always) func limit(_ rarity: Double, _ frequency: Double) -> Double {
-    score(rarity, frequency, norm: base) * Self.caution
-  }
-
   /// Whether a limit that was put together is below a score, whatever its last digits are.
   @inline(__always) func isBelow(_ limit: Double, _ score: Double) -> Bool { limit * Self.caution < score }
 
