@@ -8,7 +8,7 @@ import Testing
   static let all: [TextTokenizer] = [
     .words, .words.keepingAccents(), .words.keepingCase(), .words.keepingAccents().keepingCase(), .unicode61(),
     .unicode61(removeDiacritics: .complete, tokenCharacters: "-€", separators: "xé"), .trigrams,
-    .trigrams.keepingCase(), .identifiers, .identifiers.keepingAccents(),
+    .trigrams.keepingCase(), .identifiers, .identifiers.keepingAccents(), .words.stemmed(.french),
   ]
 
   /// Whether tokens are what a tokenizer may give of a text.
@@ -108,7 +108,7 @@ import Testing
         "words" + end, "words+accents" + end, "words+case" + end, "words+accents+case" + end,
         "unicode61(sqlite-3.40,diacritics-1)" + end,
         "unicode61(sqlite-3.40,diacritics-2,turned 2d 78 e9 20ac)" + end, "trigrams" + end, "trigrams+case" + end,
-        "identifiers" + end, "identifiers+accents" + end,
+        "identifiers" + end, "identifiers+accents" + end, "words+french" + end,
       ])
     let same: TextTokenizer = .unicode61(removeDiacritics: .complete, tokenCharacters: "€-a€", separators: "éxé ")
     #expect(same.identity == Self.all[5].identity)

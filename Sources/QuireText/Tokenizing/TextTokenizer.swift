@@ -6,7 +6,8 @@
 ///
 /// ```swift
 /// let tokenizer: any Tokenizer = .words                      // "Straßen, Cafés" gives strassen, cafes
-/// let stemmed: any Tokenizer = .words.keepingAccents()       // strassen, cafés
+/// let accented: any Tokenizer = .words.keepingAccents()      // strassen, cafés
+/// let stemmed: any Tokenizer = .words.stemmed(.english)      // "running horses" gives run, hors
 /// ```
 ///
 /// Each takes any bytes: those that are no UTF-8 count as U+FFFD, which is in no word. A token is cut at 1,024 bytes
@@ -25,6 +26,7 @@ public struct TextTokenizer: Tokenizer, Hashable {
   let form: Form
   private(set) var keepsAccents = false
   private(set) var keepsCase = false
+  private(set) var language: StemmingLanguage?
 
   /// The version of the rules: another one wherever some text gives other tokens than before.
   private static let version = 1
@@ -39,16 +41,30 @@ public struct TextTokenizer: Tokenizer, Hashable {
     return tokenizer
   }
 
-  /// Tells capitals: `Polish` is not found by `polish`. For words, identifiers and trigrams; `unicode61` has no such
-  /// option in FTS5 either.
+  /// Tells capitals: `Polish` is not found by `polish`. For words that are not stemmed, identifiers and trigrams;
+  /// `unicode61` has no such option in FTS5 either.
   public func keepingCase() -> Self {
     var tokenizer = self
     tokenizer.keepsCase = hasCase
     return tokenizer
   }
 
+  /// Finds the forms of a word by each other: `horse` finds *horses*. For words; other tokenizers stay as they are.
+  ///
+  /// Words of letters and apostrophes are stemmed, in lower case and with their accents, which go afterwards unless
+  /// they are kept. In French and Italian, what is elided in front of an apostrophe goes too: `avion` finds *l'avion*.
+  /// The text is taken to be of one language; words of others are found all the same where their rules leave the same
+  /// of a word and of what is asked for, as they do of equal words.
+  public func stemmed(_ language: StemmingLanguage) -> Self {
+    guard form == .words else { return self }
+    var tokenizer = self
+    tokenizer.language = language
+    tokenizer.keepsCase = false
+    return tokenizer
+  }
+
   private var hasAccents: Bool { form == .words || form == .identifiers }
-  private var hasCase: Bool { hasAccents || form == .trigrams }
+  private var hasCase: Bool { language == nil && hasAccents || form == .trigrams }
 
   public var identity: String {
     let name =
@@ -58,7 +74,8 @@ public struct TextTokenizer: Tokenizer, Hashable {
       case .trigrams: "trigrams"
       case .identifiers: "identifiers"
       }
-    let options = (keepsAccents ? "+accents" : "") + (keepsCase ? "+case" : "")
+    let stems = language.map { "+\($0.rawValue)" } ?? ""
+    let options = stems + (keepsAccents ? "+accents" : "") + (keepsCase ? "+case" : "")
     return "\(name)\(options)/\(Self.version)/unicode-\(UnicodeData.version)"
   }
 
@@ -70,7 +87,8 @@ public struct TextTokenizer: Tokenizer, Hashable {
       try TokenBuffer.withBuffer { buffer in
         switch form {
         case .words:
-          var scanner = WordScanner(view, buffer, purpose, keepingAccents: keepsAccents, keepingCase: keepsCase)
+          var scanner = WordScanner(
+            view, buffer, purpose, keepingAccents: keepsAccents, keepingCase: keepsCase, stemming: language)
           try scanner.scan(body)
         case .unicode61(let settings):
           var scanner = Unicode61Scanner(view, buffer, settings)

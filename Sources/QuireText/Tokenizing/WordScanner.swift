@@ -5,19 +5,30 @@ struct WordScanner {
   private let text: ByteView
   private let kinds: KindTable
   private let segmenter: WordSegmenter
+  /// Folds all tokens but those that are stemmed.
   private var folder: WordFolder
+  /// What stems words, and folds them with their accents before; nil if nothing does.
+  private var stemming: (stemmer: WordStemmer, folder: WordFolder)?
   private var buffer: TokenBuffer
   private let purpose: TokenPurpose
   /// The range of the character that waits in the buffer, and whether it is a run of its own.
   private var waiting = (range: 0..<0, isAlone: false)
 
   init(
-    _ text: ByteView, _ buffer: TokenBuffer, _ purpose: TokenPurpose, keepingAccents: Bool, keepingCase: Bool
+    _ text: ByteView, _ buffer: TokenBuffer, _ purpose: TokenPurpose, keepingAccents: Bool, keepingCase: Bool,
+    stemming language: StemmingLanguage? = nil
   ) {
+    assert(language == nil || !keepingCase, "what is stemmed is in lower case")
     (self.text, self.buffer, self.purpose) = (text, buffer, purpose)
     folder = WordFolder(text, keepingAccents: keepingAccents, keepingCase: keepingCase)
     kinds = folder.kinds
     segmenter = WordSegmenter(text, kinds, .search)
+    stemming = language.map { language in
+      (
+        WordStemmer(language, keepingAccents: keepingAccents),
+        WordFolder(text, keepingAccents: true, keepingCase: false)
+      )
+    }
   }
 
   /// Calls `body` with all tokens.
@@ -74,7 +85,11 @@ struct WordScanner {
     }
     // A longer word, or one that may go on.
     if index == limit, index < text.count { return try scanSegment(from: start, body) }
-    if hasLetterOrDigit { try emit(start..<index, body) }
+    if hasLetterOrDigit {
+      // Without letters above ASCII there are no accents: what is not stemmed is folded already.
+      _ = stemming?.stemmer.stem(&buffer)
+      if buffer.count > 0 { try emit(start..<index, body) }
+    }
     return index
   }
 
@@ -104,11 +119,21 @@ struct WordScanner {
   ) throws -> Int {
     let segment = segmenter.segment(at: start)
     if segment.bits & ScalarKind.wordMaking != 0 {
-      buffer.removeAll()
-      folder.append(start..<segment.end, to: &buffer, limit: TokenBuffer.limit)
+      fold(start..<segment.end)
       if buffer.count > 0 { try emit(start..<segment.end, body) }
     }
     return segment.end
+  }
+
+  /// Puts the token of a word into the buffer.
+  private mutating func fold(_ word: Range<Int>) {
+    buffer.removeAll()
+    if stemming != nil {
+      stemming?.folder.append(word, to: &buffer, limit: TokenBuffer.limit)
+      if stemming?.stemmer.stem(&buffer) == true { return }
+      buffer.removeAll()
+    }
+    folder.append(word, to: &buffer, limit: TokenBuffer.limit)
   }
 
   /// Cuts a run of characters without spaces into pairs. Returns where it ends.
