@@ -39,7 +39,7 @@ private struct SpaceTokenizer: Tokenizer {
   func equalsDocumentTerms(_ form: PostingForm) throws {
     var random = SeededRandom(seed: UInt64(form.fieldCount))
     let collector = PostingCollector(form, byteLimit: 1 << 10)
-    let document = DocumentTerms()
+    var document = DocumentTerms()
     for round in 0..<3 {
       var expected: [[UInt8]: PostingList] = [:]
       var row = Int64(1 + random.below(300))

@@ -51,7 +51,6 @@ internal import QuireText
   @exclusivity(unchecked) private var rowTermCount = 0
   /// Room for the bytes of any posting of the row at hand.
   private var posting: UnsafeMutablePointer<UInt8>
-  @exclusivity(unchecked) private var scratch: [UInt8] = []
 
   // Where the field that is being read has come to.
   @exclusivity(unchecked) private var field = -1
@@ -129,30 +128,34 @@ internal import QuireText
     else { return false }
     unsafe lastPosition += step
     return unsafe token.withUnsafeBytes { bytes in
-      if bytes.count <= TermKeys.maximumByteCount, unsafe !bytes.contains(0) {
-        return unsafe addTerm(bytes, isCounted: step > 0)
+      let key = unsafe TermKey(bytes)
+      if !key.hasZeros, bytes.count <= TermKeys.maximumByteCount {
+        return unsafe bytes.isEmpty ? true : addTerm(bytes, key, isCounted: step > 0)
       }
-      unsafe TermKeys.cut(token, to: &scratch)
-      let term = unsafe scratch
-      return unsafe term.withUnsafeBytes { unsafe addTerm($0, isCounted: step > 0) }
+      return addCutTerm(token, isCounted: step > 0)
     }
   }
 
-  private func addTerm(_ bytes: UnsafeRawBufferPointer, isCounted: Bool) -> Bool {
-    guard unsafe !bytes.isEmpty else { return true }
+  /// Adds the term of a token that is not one as it stands.
+  @inline(never) private func addCutTerm(_ token: RawSpan, isCounted: Bool) -> Bool {
+    let term = TermKeys.term(of: token)
+    if term.isEmpty { return true }
+    return unsafe term.withUnsafeBytes { unsafe addTerm($0, TermKey($0), isCounted: isCounted) }
+  }
+
+  @inline(__always)
+  private func addTerm(_ bytes: UnsafeRawBufferPointer, _ key: TermKey, isCounted: Bool) -> Bool {
     if unsafe isCounted || tokenCount == 0 { unsafe length += 1 }
-    var termHash = TextHash()
-    unsafe termHash.add(bytes)
-    let value = termHash.value
-    unsafe hash.add(value)
+    unsafe hash.add(key.hash)
     unsafe hash.add(UInt64(lastPosition) | UInt64(field) << 32)
-    guard let index = unsafe index(of: bytes, value) else { return false }
-    unsafe append(Token(position: UInt32(lastPosition), field: UInt8(field)), to: index)
+    guard let index = unsafe index(of: bytes, key) else { return false }
+    append(Token(position: UInt32(unsafe lastPosition), field: UInt8(unsafe field)), to: index)
     return true
   }
 
   /// The index of a term, which is new perhaps; nil if there is no room for it.
-  private func index(of bytes: UnsafeRawBufferPointer, _ hash: UInt64) -> Int? {
+  private func index(of bytes: UnsafeRawBufferPointer, _ key: TermKey) -> Int? {
+    let hash = key.hash
     let mask = unsafe slotCount - 1
     var slot = Int(truncatingIfNeeded: hash) & mask
     while true {
@@ -170,19 +173,11 @@ internal import QuireText
     guard let start = unsafe arena.put(bytes) else { return nil }
     if unsafe termCount == termCapacity { growTerms() }
     unsafe (terms + termCount).initialize(
-      to: Term(hash: hash, prefix: Self.prefix(of: bytes), start: start, byteCount: UInt32(bytes.count)))
+      to: Term(hash: hash, prefix: key.prefix, start: start, byteCount: UInt32(bytes.count)))
     unsafe termCount += 1
     unsafe slots[slot] = hash & ~0xffff_ffff | UInt64(termCount)
     if unsafe termCount * 2 > slotCount { growSlots() }
     return unsafe termCount - 1
-  }
-
-  /// The first eight bytes as a number that has their order, with zeros behind fewer.
-  private static func prefix(of bytes: UnsafeRawBufferPointer) -> UInt64 {
-    if bytes.count >= 8 { return unsafe UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) }
-    var prefix: UInt64 = 0
-    for index in 0..<bytes.count { prefix |= UInt64(unsafe bytes[index]) << UInt64(56 - 8 * index) }
-    return prefix
   }
 
   @inline(__always) private func append(_ token: Token, to index: Int) {
