@@ -66,12 +66,17 @@ extension DecodedBlock {
     guard decodeFrequencies(block), let first = rowIDs.first else { return false }
     if let last = list.rowIDs.last, last >= first { return false }
     if form.hasPositions {
+      guard decodePositions(block, apart: apart) else { return false }
       let (positionCount, endCount) = (list.positions.count, list.positionEnds.count)
       for index in 0..<count {
-        guard appendPositions(ofRow: index, block, apart: apart, to: &list.positions) else {
-          list.positions.removeSubrange(positionCount...)
-          list.positionEnds.removeSubrange(endCount...)
-          return false
+        var mask = masks[index]
+        while mask != 0 {
+          guard appendPositions(ofRow: index, field: mask.trailingZeroBitCount, to: &list.positions) else {
+            list.positions.removeSubrange(positionCount...)
+            list.positionEnds.removeSubrange(endCount...)
+            return false
+          }
+          mask &= mask - 1
         }
         list.positionEnds.append(list.positions.count)
       }

@@ -177,8 +177,8 @@ final class FullTextUpkeep {
     return try folder.isWithinLimits(pair, row, of: document.term(place))
   }
 
-  /// Throws `damaged` unless `before` has the tokens that are stored. What the trees say of rows, `FullTextReader.verify`
-  /// compares.
+  /// Throws `damaged` unless `before` has the tokens that are stored. What the trees say of rows,
+  /// `FullTextReader.verify` compares.
   func checkInvariants() throws {
     for (row, document) in before {
       let stored = try stored(of: row)
