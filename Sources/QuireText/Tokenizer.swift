@@ -39,6 +39,7 @@ public struct TokenPlace: Hashable, Sendable {
   /// Whether a query means all tokens that begin with this one.
   public var isPrefix: Bool
 
+  /// A place in a text, by default that of a word of its own.
   public init(range: Range<Int>, step: Int = 1, isPrefix: Bool = false) {
     (self.range, self.step, self.isPrefix) = (range, step, isPrefix)
   }

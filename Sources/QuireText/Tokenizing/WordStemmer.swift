@@ -35,30 +35,38 @@ struct WordStemmer {
   /// Takes the word over from a buffer, without an elided article in front of it; false if it is not of letters.
   private mutating func takeWord(_ buffer: TokenBuffer) -> Bool {
     word.removeAll(keepingCapacity: true)
-    var (index, isWord) = (0, true)
+    guard let apostrophe = apostrophe(in: buffer) else { return false }
+    buffer.lend { bytes in unsafe bytes.withUnsafeBytes { unsafe word.append(contentsOf: $0) } }
+    if apostrophe < word.count, isElision(apostrophe) { word.removeFirst(apostrophe + 1) }
+    return !word.isEmpty
+  }
+
+  /// Where the first apostrophe of a word stands, at its end if it has none; nil if it is not of letters alone.
+  private func apostrophe(in buffer: TokenBuffer) -> Int? {
+    var (index, apostrophe, isWord) = (0, buffer.count, true)
     buffer.withView(from: 0) { view in
       while index < view.count, isWord {
         let byte = view[index]
-        if byte < 0x80 {
-          isWord = (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte == UInt8(ascii: "'")
-          word.append(byte)
-          index += 1
-          // Elision is in front of the first apostrophe.
-          if byte == UInt8(ascii: "'"), index == word.count, isElision { word.removeAll(keepingCapacity: true) }
+        if byte >= 0x80 {
+          let (scalar, length) = view.scalar(at: index)
+          isWord = kinds[scalar].isLetter
+          index += length
           continue
         }
-        let (scalar, length) = view.scalar(at: index)
-        isWord = kinds[scalar].isLetter
-        for place in index..<index + length { word.append(view[place]) }
-        index += length
+        if byte == UInt8(ascii: "'") {
+          apostrophe = min(apostrophe, index)
+        } else {
+          isWord = (byte | 0x20) &- UInt8(ascii: "a") < 26
+        }
+        index += 1
       }
     }
-    return isWord && !word.isEmpty
+    return isWord ? apostrophe : nil
   }
 
-  /// Whether the word that has been read is an article or the like that has lost its vowel to the word behind it:
-  /// `l'avion` is found by `avion`.
-  private var isElision: Bool {
+  /// Whether what stands in front of an apostrophe is an article or the like that has lost its vowel to the word behind
+  /// it: `l'avion` is found by `avion`.
+  private func isElision(_ apostrophe: Int) -> Bool {
     let elided: [StaticString] =
       switch stemmer.language {
       case .english, .german, .spanish: []
@@ -67,7 +75,7 @@ struct WordStemmer {
       }
     return elided.contains { text in
       text.withUTF8Buffer { bytes in
-        unsafe bytes.count + 1 == word.count && word.starts(with: bytes)
+        unsafe bytes.count == apostrophe && word.starts(with: bytes)
       }
     }
   }

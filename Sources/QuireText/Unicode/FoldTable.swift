@@ -15,7 +15,7 @@
 
 /// What scalars are folded to, as bytes. Good at every time and for every thread.
 @safe struct FoldTable: @unchecked Sendable {
-  // Unchecked, as the memory is written in `init` only.
+  // This is safe because the memory is written in `init` alone, and never freed.
   /// For each scalar, where in `pool` that stands which it becomes; 0 if it stays.
   private let places: ScalarTable<UInt16>
   /// One byte, the number of bytes and `mayComposeFlag`, and the bytes.

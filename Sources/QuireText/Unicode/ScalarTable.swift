@@ -4,7 +4,7 @@
 ///
 /// What is looked up is never changed or freed, so that every thread may look it up at any time.
 @safe struct ScalarTable<Value: FixedWidthInteger & BitwiseCopyable & Sendable>: @unchecked Sendable {
-  // Unchecked, as the memory is written in `init` only.
+  // This is safe because the memory is written in `init` alone, and never freed.
   private let blocks: UnsafePointer<UInt16>
   private let values: UnsafePointer<Value>
   /// The number of bytes that it takes.

@@ -14,8 +14,8 @@
 //                last form
 //
 // Sections: kinds; runs of all scalars with numbers of kinds; maps: canonical pairs, canonical decompositions that are
-// never composed, forms of width, case foldings, strokes; runs: accents, ignorable scalars, combining classes; maps: the
-// foldings of unicode61 without removal of diacritics, with simple and with complete removal.
+// never composed, forms of width, case foldings, strokes; runs: accents, ignorable scalars, combining classes; maps:
+// the foldings of unicode61 without removal of diacritics, with simple and with complete removal.
 
 /// The numbers of the Unicode data, one after the other. The data is part of the program, so that what does not fit is
 /// a fault of the program.

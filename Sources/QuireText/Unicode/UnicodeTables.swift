@@ -37,7 +37,7 @@ final class UnicodeTables: Sendable {
 
 /// The kind of each scalar. Good at every time and for every thread.
 @safe struct KindTable: @unchecked Sendable {
-  // Unchecked, as the memory is written in `init` only.
+  // This is safe because the memory is written in `init` alone, and never freed.
   private let numbers: ScalarTable<UInt8>
   private let kinds: UnsafePointer<ScalarKind>
 
