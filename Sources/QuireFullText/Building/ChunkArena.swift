@@ -3,8 +3,8 @@
 /// Lists of bytes that grow side by side, each in a chain of chunks, in one stretch of memory.
 ///
 /// A chunk begins with four bytes for the offset of the one behind it, which count only if the list goes on there. The
-/// first chunk of a list is small; each one after it is twice as large, up to a limit. Offsets stay good when the memory
-/// grows.
+/// first chunk of a list is small; each one after it is twice as large, up to a limit. Offsets stay good when the
+/// memory grows.
 @safe final class ChunkArena {
   /// Where a list lies; it has nothing yet if `first` is 0.
   struct List {

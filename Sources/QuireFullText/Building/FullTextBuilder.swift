@@ -6,10 +6,10 @@ internal import QuireText
 /// Builds a full text that is not ready.
 ///
 /// A first, short write transaction empties everything; from then on hooks note what changes in "recent" and "changed",
-/// which say how rows differ from what they were then. A read transaction takes the tokens of all rows in, and sorts what
-/// is made of them. A last write transaction stores it page by page, and makes the full text ready. Until then no search
-/// sees anything. After a crash, when building is stopped, or when all rows are removed at once meanwhile, it begins
-/// anew.
+/// which say how rows differ from what they were then. A read transaction takes the tokens of all rows in, and sorts
+/// what is made of them. A last write transaction stores it page by page, and makes the full text ready. Until then no
+/// search sees anything. After a crash, when building is stopped, or when all rows are removed at once meanwhile, it
+/// begins anew.
 struct FullTextBuilder<Object: Sendable, Metadata: Sendable> {
   let fullText: FullText<Object, Metadata>
   let database: Database
@@ -126,8 +126,8 @@ struct FullTextBuilder<Object: Sendable, Metadata: Sendable> {
 
   // MARK: The end
 
-  /// Stores everything, brings in what has happened to rows meanwhile, and makes the full text ready; or does nothing if
-  /// all rows were removed at once meanwhile.
+  /// Stores everything, brings in what has happened to rows meanwhile, and makes the full text ready; or does nothing
+  /// if all rows were removed at once meanwhile.
   private func finish(_ made: Made, _ clearCount: Int) throws {
     try database.write { tx in
       let upkeep = try upkeep(tx)

@@ -5,9 +5,9 @@ internal import QuireText
 
 /// Gathers the tokens of rows, which come in ascending order, as postings of their terms.
 ///
-/// A token costs no allocation: its term is found in a hash table, and it joins the other tokens of the row that have the
-/// term. At the end of the row each of its terms gets a posting, appended to a list of bytes; see `PostingStream` for
-/// these.
+/// A token costs no allocation: its term is found in a hash table, and it joins the other tokens of the row that have
+/// the term. At the end of the row each of its terms gets a posting, appended to a list of bytes; see `PostingStream`
+/// for these.
 ///
 /// Invariant: between rows `tokenCount` and `rowTermCount` are 0, and no term has tokens of a row.
 @safe final class PostingCollector {

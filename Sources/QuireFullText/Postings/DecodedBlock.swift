@@ -4,9 +4,9 @@ internal import QuireDatabase
 
 /// A block of postings that is being read, in memory that serves one block after the other.
 ///
-/// First `decodeRows`; then `decodeFrequencies`, if fields or frequencies are of interest; then positions. Each is handed
-/// the same bytes, and returns false if they break the format: then what it should have read is not to be used. Nothing
-/// traps, whatever the bytes are, and memory is bounded by their number.
+/// First `decodeRows`; then `decodeFrequencies`, if fields or frequencies are of interest; then positions. Each is
+/// handed the same bytes, and returns false if they break the format: then what it should have read is not to be used.
+/// Nothing traps, whatever the bytes are, and memory is bounded by their number.
 struct DecodedBlock {
   let form: PostingForm
   /// The number of rows; 0 before the first block.

@@ -34,8 +34,8 @@ struct LimitPair: Hashable, Sendable {
   }
 }
 
-/// Lengths of texts as one byte: exact below 40, then with three bits behind the highest one; rounded down. The order of
-/// codes is that of lengths.
+/// Lengths of texts as one byte: exact below 40, then with three bits behind the highest one; rounded down. The order
+/// of codes is that of lengths.
 enum LengthCode {
   /// So many codes stand for lengths as they are, in front of those that are made as floating-point numbers.
   private static let exactCount = 24

@@ -1,7 +1,7 @@
 // Reading packed numbers, all or some.
 
-/// Where packed numbers lie in some bytes; see `PackedNumbers`. The bytes have been checked as far as reading needs, and
-/// whoever reads hands in the same.
+/// Where packed numbers lie in some bytes; see `PackedNumbers`. The bytes have been checked as far as reading needs,
+/// and whoever reads hands in the same.
 struct PackedLayout {
   /// How many numbers there are.
   let count: Int

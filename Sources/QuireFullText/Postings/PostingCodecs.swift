@@ -2,8 +2,9 @@
 
 internal import QuireDatabase
 
-/// The value of an added posting in "recent": the mask, unless there is one field; the frequencies of its fields, less 1,
-/// if they are kept; the positions, if they are kept: of each field the first one, then the gaps less 1. All are varints.
+/// The value of an added posting in "recent": the mask, unless there is one field; the frequencies of its fields, less
+/// 1, if they are kept; the positions, if they are kept: of each field the first one, then the gaps less 1. All are
+/// varints.
 enum RecentCodec {
   /// The value of the posting at `index` of a list.
   static func encode(_ list: PostingList, _ index: Int, _ form: PostingForm) -> [UInt8] {
@@ -21,8 +22,8 @@ enum RecentCodec {
     if form.hasPositions { bytes.appendPositions(list, index) }
   }
 
-  /// Appends the posting of such a value to a list, whose rows are below `row`; false if the bytes break the format: the
-  /// list is as it was then.
+  /// Appends the posting of such a value to a list, whose rows are below `row`; false if the bytes break the format:
+  /// the list is as it was then.
   static func decode(_ value: RawSpan, row: RowID, _ form: PostingForm, to list: inout PostingList) -> Bool {
     if let last = list.rowIDs.last, last >= row { return false }
     let (frequencyCount, positionCount) = (list.frequencies.count, list.positions.count)

@@ -5,9 +5,9 @@
 //     "recent", added:        term  00  01  R
 //     "recent", removed:      term  00  02  R
 //
-// R is the number of the row, the highest byte first, with its sign bit turned, as `RowID.orderedBytes` has it. Rows are
-// numbered from 1, so that no R is zero. Terms have no zero bytes, so that the first one ends the term, and all keys of a
-// term stand together, in front of those of the terms that begin with it.
+// R is the number of the row, the highest byte first, with its sign bit turned, as `RowID.orderedBytes` has it. Rows
+// are numbered from 1, so that no R is zero. Terms have no zero bytes, so that the first one ends the term, and all
+// keys of a term stand together, in front of those of the terms that begin with it.
 
 internal import QuireDatabase
 

@@ -5,10 +5,10 @@ internal import QuireText
 
 /// Shows what a search has found in the texts of rows.
 ///
-/// It cuts the texts anew, so that it needs nothing that is stored, and shows what made the search find the row: phrases
-/// in their fields, NEAR's phrases where they are near, and of an alternative the parts that hold; never what stands on
-/// the right of an exclusion. Of a row that the search does not find, the phrases that it has are shown where that needs
-/// no other part of the search, else nothing.
+/// It cuts the texts anew, so that it needs nothing that is stored, and shows what made the search find the row:
+/// phrases in their fields, NEAR's phrases where they are near, and of an alternative the parts that hold; never what
+/// stands on the right of an exclusion. Of a row that the search does not find, the phrases that it has are shown where
+/// that needs no other part of the search, else nothing.
 ///
 /// It takes time for the texts that are asked for; where an alternative has parts that join several phrases, for all
 /// texts of the row.

@@ -101,7 +101,8 @@ func measureSearch(
   return table
 }
 
-/// Measures some hundred texts: all stores answer the same, and what was written of texts and of a collection reads back.
+/// Measures some hundred texts: all stores answer the same, and what was written of texts and of a collection reads
+/// back.
 func checkSearch(in folder: String) throws {
   let (path, stores) = ("\(folder)/texts.tsv", SearchBench.all.filter { $0.findsTheSame })
   var random = SeededRandom(seed: 1)

@@ -79,8 +79,8 @@ struct RelevanceCollection {
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map { $0.hasSuffix("\r") ? $0.dropLast() : $0 }
   }
 
-  /// The entries of a file: each begins with a line `.I` and a number, and has parts that begin with a line of a dot and
-  /// a letter.
+  /// The entries of a file: each begins with a line `.I` and a number, and has parts that begin with a line of a dot
+  /// and a letter.
   private static func entries(_ path: String) throws -> [[Character: String]] {
     var (entries, part): ([[Character: String]], Character?) = ([], nil)
     for line in try lines(path) {

@@ -1,0 +1,73 @@
+// The listings about full texts: those of `FullText`, `SearchField`, expressions, results and tokenizers.
+
+import Quire
+
+struct TextListingSong: Codable, Sendable { var title: String, lyrics: String, tags: [String], year: Int }
+struct TextListingNote: Codable, Sendable { var note: String }
+
+private typealias Song = TextListingSong
+
+extension RowCollection where Object == Song, Metadata == NoMetadata {
+  fileprivate static var songs: Self { .init("songs") }
+}
+
+extension FullText where Object == Song, Metadata == NoMetadata {
+  static var songs: Self {
+    .init("songs.text", over: .songs, version: "1", tokenizer: .words.stemmed(.english)) {
+      SearchField("title", \.title, weight: 4)
+      SearchField("lyrics", \.lyrics)
+      SearchField("tags", each: \.tags)
+    }
+  }
+}
+
+enum FullTextListings {
+  static func register(_ db: Database) throws {
+    try db.register(FullText.songs)
+  }
+
+  @SearchFieldBuilder<TextListingSong, TextListingNote>
+  static var fields: [SearchField<TextListingSong, TextListingNote>] {
+    SearchField("title", \.title, weight: 4)
+    SearchField("tags", each: \.tags)
+    SearchField("note", metadata: \.note)
+    SearchField("all") { song, metadata in "\(song.title) \(metadata?.note ?? "")" }
+  }
+
+  static func show(_ tx: ReadTransaction) throws {
+    let found = try tx[.songs].search("\"night train\" OR express*")
+    print(try found.count)
+    for hit in found.ranked().limit(10) { print(hit.score, hit.object.title) }
+    for row in found.filtered({ $0.year > 1990 }) { print(row.key) }
+    for hit in try tx[.songs].search("night train").ranked().limit(10) { print(hit.score, hit.object.title) }
+    for term in try tx[.songs].terms(beginningWith: "nig").prefix(8) { print(term.text, term.rowCount) }
+  }
+
+  static func find(_ tx: ReadTransaction) throws -> [String] {
+    let found =
+      try tx[.songs].find { $0.year > 1990 && $0.matches("\"night train\" OR express*") }.order(by: \.year)
+    return try found.keys
+  }
+
+  static func select(_ tx: ReadTransaction) throws -> [String] {
+    let trains = SearchSelection<Song, NoMetadata>("night train")
+    let found =
+      try tx[.songs].find { $0.year > 1990 && .rows(trains) }.order(by: \.year)
+    return try found.keys
+  }
+
+  static var expressions: [SearchExpression] {
+    let trains: SearchExpression = (.phrase("night train") || .prefix("express")) && !.word("live", in: "title")
+    return [
+      trains,
+      SearchExpression(typing: "\"night train\" li"),  // the phrase, and a word that begins with “li”
+    ]
+  }
+
+  static var tokenizers: [any Tokenizer] {
+    let tokenizer: any Tokenizer = .words  // "Straßen, Cafés" gives strassen, cafes
+    let accented: any Tokenizer = .words.keepingAccents()  // strassen, cafés
+    let stemmed: any Tokenizer = .words.stemmed(.english)  // "running horses" gives run, hors
+    return [tokenizer, accented, stemmed]
+  }
+}
