@@ -7,7 +7,7 @@ extension Fields {
   /// The rows in which a text is found, written as SQLite's FTS5 has it.
   ///
   /// ```swift
-  /// try tx[.songs].find { $0.year > 1990 && $0.matches("\"night train\" OR express*") }.order(by: \.year)
+  /// let trains = tx[.songs].find { $0.year > 1990 && $0.matches("\"night train\" OR express*") }.order(by: \.year)
   /// ```
   ///
   /// Served by the full text of the collection that is asked. What is wrong with the text is thrown by results, as

@@ -7,7 +7,7 @@ public import QuireIndexes
 ///
 /// ```swift
 /// let trains = SearchSelection<Song, NoMetadata>("night train")
-/// try tx[.songs].find { $0.year > 1990 && .rows(trains) }.order(by: \.year)
+/// let later = tx[.songs].find { $0.year > 1990 && .rows(trains) }.order(by: \.year)
 /// ```
 ///
 /// Searched are the full texts of rows of these types that are registered: where several collections have the same

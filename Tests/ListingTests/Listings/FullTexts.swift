@@ -44,16 +44,14 @@ enum FullTextListings {
   }
 
   static func find(_ tx: ReadTransaction) throws -> [String] {
-    let found =
-      try tx[.songs].find { $0.year > 1990 && $0.matches("\"night train\" OR express*") }.order(by: \.year)
-    return try found.keys
+    let trains = tx[.songs].find { $0.year > 1990 && $0.matches("\"night train\" OR express*") }.order(by: \.year)
+    return try trains.keys
   }
 
   static func select(_ tx: ReadTransaction) throws -> [String] {
     let trains = SearchSelection<Song, NoMetadata>("night train")
-    let found =
-      try tx[.songs].find { $0.year > 1990 && .rows(trains) }.order(by: \.year)
-    return try found.keys
+    let later = tx[.songs].find { $0.year > 1990 && .rows(trains) }.order(by: \.year)
+    return try later.keys
   }
 
   static var expressions: [SearchExpression] {
