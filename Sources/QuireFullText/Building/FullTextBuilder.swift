@@ -133,10 +133,11 @@ struct FullTextBuilder<Object: Sendable, Metadata: Sendable> {
       let upkeep = try upkeep(tx)
       let trees = upkeep.trees
       guard try trees.state == .building, try trees.clearCount == clearCount else { return }
-      try trees.blocks.load(made.blocks)
-      try trees.positions.load(made.positions)
-      try trees.rows.load(made.records.rows)
-      try trees.lengths.load(made.records.lengths)
+      // Pages are full: what comes later touches few of them, and those are divided then.
+      try trees.blocks.load(made.blocks, leafFill: 1)
+      try trees.positions.load(made.positions, leafFill: 1)
+      try trees.rows.load(made.records.rows, leafFill: 1)
+      try trees.lengths.load(made.records.lengths, leafFill: 1)
       try trees.setTotalLength(made.records.totalLength)
       try trees.applyChangedRecords()
       try upkeep.setState(.ready)
