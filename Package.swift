@@ -163,10 +163,12 @@ let package = Package(
       name: "quire-torture",
       dependencies: [
         "QuireDatabase",
+        "QuireFullText",
         "QuireIndexes",
         "QuireRelationships",
         "QuireStorage",
         "QuireTesting",
+        "QuireText",
         "QuireViews",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],

@@ -18,6 +18,8 @@ enum RowControl: String, CaseIterable, Sendable {
   case unsyncedFiles
   /// A relationship does not ask the rows of one group.
   case edges
+  /// A full text does not have the tags of one group.
+  case words
   /// New notes have a wrong length.
   case lengths
   /// A backup that was reported has one wrong bit, or is gone.

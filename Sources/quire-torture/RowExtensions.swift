@@ -1,6 +1,7 @@
 // What is registered over the rows of the lives of `quire-torture rows`, and what each must find.
 
 import QuireDatabase
+import QuireFullText
 import QuireIndexes
 import QuireRelationships
 import QuireTesting
@@ -8,7 +9,7 @@ import QuireViews
 
 /// What may be registered, one after the other.
 enum TortureExtension: Int, CaseIterable, Sendable {
-  case indexes, view, graph, files
+  case indexes, view, graph, files, fullText
 
   static let indexList = Indexes<TortureRow, Int>("indexes", over: .rows, version: "1") {
     Index("group-title", \.group, \.title)
@@ -40,6 +41,7 @@ enum TortureExtension: Int, CaseIterable, Sendable {
     case .view: Self.sorted.name
     case .graph: Self.parents.name
     case .files: Self.covers.name
+    case .fullText: Self.texts.name
     }
   }
 
@@ -53,6 +55,7 @@ enum TortureExtension: Int, CaseIterable, Sendable {
       var covers = Self.covers
       covers.fileRemoval = { path in try Self.remove(path, disk, control) }
       return try db.register(covers).wasBuilt
+    case .fullText: try db.register(Self.texts(forgets: control == .words))
     }
     return false
   }
@@ -88,6 +91,7 @@ enum TortureExtension: Int, CaseIterable, Sendable {
       let owners = state.covers.filter { !$0.value.owner.isEmpty }.map { "\($0) to rows/\($1.owner)" }
       let files = state.covers.flatMap { key, cover in Set(cover.files).map { "\(key) to \($0)" } }
       try Self.compare(found, owners + files, "covers")
+    case .fullText: try Self.checkTexts(db, state)
     }
   }
 

@@ -13,7 +13,7 @@ import QuireTesting
 struct RowTorture: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rows",
-    abstract: "Crashes databases of rows with indexes, a view, relationships and files, and checks all of it.",
+    abstract: "Crashes databases of rows with extensions of all kinds and files, and checks all of it.",
     discussion: """
       Each seed is one life. With none of --crashes, --lives and --minutes it stops after 1,000 crashes. A life that \
       fails is led again without some of its steps, for as long as --shrink says, and the steps that it needs are \
