@@ -60,7 +60,8 @@ final class TemporaryFile {
       #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
       for text in [
         "2,000 packages imported", "2 durable commits", "2,000 packages in the collection", "bash 5.2.15-2+b13 ",
-        "1,095 names begin with “lib”", "6,794 edges derived", "libc6 is needed by 991 packages",
+        "1,095 names begin with “lib”", "2,000 packages cut into words", "typed: ten ranked hits",
+        "6,794 edges derived", "libc6 is needed by 991 packages",
         "the list redrawn from these alone",
         "The stream of commits reports bash", "still has 5.2.15-2+b13 ",
         "it has 5.2.15-2+b13+quire1", "acknowledged commits", "are there", "Done in",

@@ -1,7 +1,9 @@
 // The chapters in their order, and the run through all of them.
 
 extension Chapter {
-  static let all: [Chapter] = [.importing, .looking, .finding, .connecting, .sectioning, .watching, .surviving]
+  static let all: [Chapter] = [
+    .importing, .looking, .finding, .searching, .connecting, .sectioning, .watching, .surviving,
+  ]
 }
 
 extension Tour {
