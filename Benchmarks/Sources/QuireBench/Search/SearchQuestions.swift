@@ -32,6 +32,11 @@ struct SearchQuestions {
   ].map { "\"\($0)\"" }
   private static let beginnings = ["comp", "pyth", "gam", "astro", "crypt", "xyl"].map { "\($0)*" }
   private static let alternatives = pairs.map { $0.split(separator: " ").joined(separator: " OR ") }
+  /// What a search field asks as somebody types.
+  private static let typed = [
+    "c*", "co*", "com*", "command*", "command l*", "command line*", "command line t*", "s*", "sha*", "shared l*",
+    "shared libr*",
+  ]
 
   /// All rows in the order of the table.
   static let all = [
@@ -44,5 +49,6 @@ struct SearchQuestions {
     SearchQuestions(row: "best-and", answer: .best, questions: pairs),
     SearchQuestions(row: "best-or", answer: .best, questions: alternatives, tellsSlowest: true),
     SearchQuestions(row: "best-phrase", answer: .best, questions: phrases),
+    SearchQuestions(row: "best-typed", answer: .best, questions: typed, tellsSlowest: true),
   ]
 }
