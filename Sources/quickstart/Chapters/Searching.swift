@@ -7,7 +7,7 @@ import Synchronization
 extension FullText where Object == Package, Metadata == ImportState {
   /// By name, summary and description, in whatever form of its words.
   static var packages: Self {
-    FullText("packages.text", over: .packages, version: "1", tokenizer: .words) {
+    FullText("packages.text", over: .packages, version: "1", tokenizer: .words.stemmed(.english)) {
       SearchField("name", \.name, weight: 4)
       SearchField("summary", \.summary, weight: 2)
       SearchField("description", \.description)

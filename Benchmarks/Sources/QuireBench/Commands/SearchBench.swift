@@ -30,7 +30,7 @@ struct SearchBench: ParsableCommand {
 
   /// All that can be measured.
   static var all: [any SearchedStore.Type] {
-    var stores: [any SearchedStore.Type] = [QuireSearchedStore.self, QuireWordsSearchedStore.self]
+    var stores: [any SearchedStore.Type] = [QuireSearchedStore.self, QuireStemmedSearchedStore.self]
     #if PEER_SQLITE
       stores += [SQLiteSearchedStore.self, PorterSearchedStore.self]
     #endif

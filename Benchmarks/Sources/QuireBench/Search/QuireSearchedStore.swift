@@ -72,9 +72,9 @@ class QuireSearchedStore: SearchedStore {
   func close() throws { try db.close() }
 }
 
-/// The same with words of Unicode, accents taken off. Answers are others.
-final class QuireWordsSearchedStore: QuireSearchedStore {
-  override class var name: String { "quire-words" }
+/// The same as apps have it by default: words of Unicode, stemmed. Answers are others.
+final class QuireStemmedSearchedStore: QuireSearchedStore {
+  override class var name: String { "quire-stemmed" }
   override class var findsTheSame: Bool { false }
-  override class var fullText: FullText<SearchText, NoMetadata> { .texts(.words) }
+  override class var fullText: FullText<SearchText, NoMetadata> { .texts(.words.stemmed(.english)) }
 }
