@@ -29,7 +29,8 @@ enum ModuleImports {
     "QuireImporting": ["CSQLite3", "QuireArchives", "QuireStorage", "QuireDatabase"],
     "quire-import": ["QuireDatabase", "QuireImporting"],
     "quire-torture": [
-      "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireTesting",
+      "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireText", "QuireFullText",
+      "QuireTesting",
     ],
     "quire-fuzz": [
       "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireTesting",
