@@ -54,6 +54,33 @@ enum FullTextListings {
     return try later.keys
   }
 
+  static func type(_ tx: ReadTransaction, _ typed: String) throws {
+    for hit in try tx[.songs].search(typing: typed).ranked().limit(10) {
+      print(hit.object.title, try hit.snippet(of: "lyrics").marked())
+    }
+    let words = try tx[.songs].terms(beginningWith: typed).mostFrequent(8)
+    print(words.map(\.text))
+  }
+
+  static func rank(_ found: MatchedRows<TextListingSong, NoMetadata>) throws {
+    let page = try found.ranked().weights(["title": 8]).limit(10).offset(20).hits
+    let latest = try found.ranked().ranked(multipliedBy: \.year).limit(10).hits
+    let byYear = try found.filtered { $0.year > 1990 }.order(by: \.year).keys
+    print(page.count, latest.count, byYear)
+  }
+
+  static func show(_ db: Database) throws {
+    let found = SearchView("songs.found", over: [.songs], bestRows: 100, reading: ["songs.text"])
+    try db.register(found)
+    let trains = SearchSelection<TextListingSong, NoMetadata>("night train")
+    try db.write { tx in try tx.access(to: found).search(trains) }
+  }
+
+  static func maintain(_ db: Database) throws {
+    try db.write { tx in _ = try tx.access(to: FullText.songs).merge() }
+    try db.read { tx in try tx.access(to: FullText.songs).verify() }
+  }
+
   static var expressions: [SearchExpression] {
     let trains: SearchExpression = (.phrase("night train") || .prefix("express")) && !.word("live", in: "title")
     return [
