@@ -72,7 +72,7 @@ enum FullTextListings {
   static func show(_ db: Database) throws {
     let found = SearchView("songs.found", over: [.songs], bestRows: 100, reading: ["songs.text"])
     try db.register(found)
-    let trains = SearchSelection<TextListingSong, NoMetadata>("night train")
+    let trains = SearchSelection<Song, NoMetadata>("night train")
     try db.write { tx in try tx.access(to: found).search(trains) }
   }
 
