@@ -5,9 +5,9 @@
 /// They are had as members of ``Tokenizer``:
 ///
 /// ```swift
-/// let tokenizer: any Tokenizer = .words                      // "Straßen, Cafés" gives strassen, cafes
-/// let accented: any Tokenizer = .words.keepingAccents()      // strassen, cafés
-/// let stemmed: any Tokenizer = .words.stemmed(.english)      // "running horses" gives run, hors
+/// let tokenizer: any Tokenizer = .words  // "Straßen, Cafés" gives strassen, cafes
+/// let accented: any Tokenizer = .words.keepingAccents()  // strassen, cafés
+/// let stemmed: any Tokenizer = .words.stemmed(.english)  // "running horses" gives run, hors
 /// ```
 ///
 /// Each takes any bytes: those that are no UTF-8 count as U+FFFD, which is in no word. A token is cut at 1,024 bytes

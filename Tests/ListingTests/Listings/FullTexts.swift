@@ -26,6 +26,12 @@ enum FullTextListings {
     try db.register(FullText.songs)
   }
 
+  static func search(_ db: Database, _ tx: ReadTransaction) throws -> Int {
+    try db.register(FullText.songs)
+    let found = try tx[.songs].search("\"night train\" OR express*")
+    return try found.count
+  }
+
   @SearchFieldBuilder<TextListingSong, TextListingNote>
   static var fields: [SearchField<TextListingSong, TextListingNote>] {
     SearchField("title", \.title, weight: 4)
@@ -85,8 +91,12 @@ enum FullTextListings {
     let trains: SearchExpression = (.phrase("night train") || .prefix("express")) && !.word("live", in: "title")
     return [
       trains,
-      SearchExpression(typing: "\"night train\" li"),  // the phrase, and a word that begins with “li”
+      typed,
     ]
+  }
+
+  static var typed: SearchExpression {
+    SearchExpression(typing: "\"night train\" li")  // the phrase, and a word that begins with “li”
   }
 
   static var tokenizers: [any Tokenizer] {
