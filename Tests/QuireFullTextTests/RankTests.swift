@@ -88,6 +88,21 @@ struct RankTests {
     try db.close()
   }
 
+  @Test("Scores are numbers with the greatest weights, and a limit gives the first of all rows")
+  func greatestWeights() throws {
+    let bodies = ["night night night train", "train", "night", "night train night", "day"]
+    let db = try database(bodies.map { Article(title: $0, body: $0) })
+    try db.read { tx in
+      let ranked = try tx[.articles].search("night OR train").ranked()
+      for weight in [1e307, .greatestFiniteMagnitude] {
+        let weighted = ranked.weights(["title": weight, "body": weight])
+        let all = try weighted.scores
+        #expect(all.count == 4 && all.allSatisfy { $0.score.isFinite && $0.score > 0 })
+        for limit in 1...3 { #expect(try weighted.limit(limit).scores.map(\.rowID) == all.prefix(limit).map(\.rowID)) }
+      }
+    }
+  }
+
   @Test("Rows with the same score come by their numbers, also where limits cut them off")
   func ties() throws {
     let db = try database((0..<700).map { Article(title: "same", body: "n\($0 % 5)") })

@@ -16,6 +16,10 @@ struct RankingRule {
   /// Limits are raised by this share: sums of floating-point numbers in another order may be a little greater.
   private static let caution = 1 + 1e-9
 
+  /// Beyond this, weights leave scores as they are: one word of the field counts as much as any number of them. Sums of
+  /// frequencies by such weights are numbers still.
+  private static let greatestWeight = 1e200
+
   /// A weight for each field.
   let weights: [Double]
   private let greatestWeight: Double
@@ -29,8 +33,8 @@ struct RankingRule {
   ///   - totalLength: the tokens of all of them.
   init(weights: [Double], rowCount: Int, totalLength: UInt64) {
     assert(weights.allSatisfy { $0 >= 0 && $0.isFinite }, "a weight is negative")
-    self.weights = weights
-    greatestWeight = weights.max() ?? 0
+    self.weights = weights.map { min($0, Self.greatestWeight) }
+    greatestWeight = self.weights.max() ?? 0
     self.rowCount = Double(rowCount)
     base = Self.saturation * (1 - Self.lengthShare)
     perToken = totalLength == 0 ? 0 : Self.saturation * Self.lengthShare * Double(rowCount) / Double(totalLength)
