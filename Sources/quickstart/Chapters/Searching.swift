@@ -59,7 +59,10 @@ extension Chapter {
       }
       (slowest, sum, shown) = (max(slowest, time), sum + time, found)
     }
-    guard let best = shown.first else { throw TourError("Nothing was found for “\(words)”.") }
+    guard let best = shown.first else {
+      // Among other packages than Debian's nothing may have these words.
+      return tour.screen.done("“\(words)” typed", "no package has these words")
+    }
     tour.screen.done(
       "“\(words)” typed: ten ranked hits in \(text(sum / words.count))", "a key press, \(text(slowest)) at the most")
     tour.screen.done("The best: \(best.key)", best.snippet)
