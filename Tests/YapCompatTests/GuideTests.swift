@@ -63,7 +63,9 @@ import Testing
   // MARK: All names
 
   private static func symbols() throws -> PublicSymbols {
-    let folders = ["QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "YapCompat"]
+    let folders = [
+      "QuireStorage", "QuireDatabase", "QuireFullText", "QuireIndexes", "QuireRelationships", "QuireViews", "YapCompat",
+    ]
     return try PublicSymbols(below: folders.map { repository.appendingPathComponent("Sources/\($0)") })
   }
 

@@ -84,13 +84,7 @@ public struct YapDatabaseSecondaryIndexHandler: Sendable {
   func values(
     of change: RowChange, _ columns: [QueryColumn], _ database: YapDatabase, _ name: String
   ) throws -> [QueryValue]? {
-    guard let row = try row(change, database) else { return nil }
-    let given = NSMutableDictionary()
-    let transaction = YapDatabaseReadTransaction(database, nil, .reading(change.readTransaction))
-    defer { transaction.end() }
-    try fill(transaction, given, row)
-    if let failure = transaction.failure { throw failure }
-    guard given.count > 0 else { return nil }
+    guard let given = try dictionary(of: change, database) else { return nil }
     return columns.map { column in
       guard let value = given[column.name] else { return .null }
       if let value = QueryValue(value) { return column.affinity.stored(value) }
@@ -99,10 +93,21 @@ public struct YapDatabaseSecondaryIndexHandler: Sendable {
         """
         The handler of the index “\(name)” has set the column “\(column.name)” to a value of type \(type(of: value)), \
         which is left out. Set a number, a string, data, a date, or `NSNull`. \
-        [collection “\(row.collection)”, key “\(row.key)”]
+        [collection “\(change.collection)”, key “\(change.key)”]
         """)
       return .null
     }
+  }
+
+  /// What the block fills in; nil if that is nothing.
+  func dictionary(of change: RowChange, _ database: YapDatabase) throws -> NSMutableDictionary? {
+    guard let row = try row(change, database) else { return nil }
+    let given = NSMutableDictionary()
+    let transaction = YapDatabaseReadTransaction(database, nil, .reading(change.readTransaction))
+    defer { transaction.end() }
+    try fill(transaction, given, row)
+    if let failure = transaction.failure { throw failure }
+    return given.count > 0 ? given : nil
   }
 
   /// What the block is handed; nil for a row of a collection for which nothing is registered that could read it.

@@ -32,6 +32,11 @@ protocol AnyViewAdapter: Sendable {
   func filtered(
     _ name: String, version: String, options: YapDatabaseViewOptions, _ filter: ViewFilter<Untyped, Untyped>
   ) -> any AnyViewAdapter
+  /// A view of those of this one's rows that a search finds.
+  func searched(
+    _ name: String, version: String, isPersistent: Bool, groups: [String]?, reading fullText: String,
+    _ restoring: @escaping SearchView<Untyped, Untyped>.Restoring
+  ) -> any AnyViewAdapter
   /// Lets other rows of the parent through; does nothing for views that do not filter.
   func setFilter(_ filter: ViewFilter<Untyped, Untyped>, version: String, _ tx: WriteTransaction) throws
 }
@@ -62,6 +67,16 @@ where View.Writer: ViewOwner, View.Writer: ViewWriting<Untyped, Untyped> {
     return ViewAdapter<FilteredView<View>>(view: made) { filter, version, tx in
       try tx.access(to: made).setFilter(filter, version: version)
     }
+  }
+
+  func searched(
+    _ name: String, version: String, isPersistent: Bool, groups: [String]?, reading fullText: String,
+    _ restoring: @escaping SearchView<Untyped, Untyped>.Restoring
+  ) -> any AnyViewAdapter {
+    let made = SearchView(
+      name, of: view, allowedGroups: groups, version: version, isPersistent: isPersistent, reading: [fullText],
+      restoring: restoring)
+    return ViewAdapter<SearchView<Untyped, Untyped>>(view: made)
   }
 
   func touch(_ row: RowKey, _ aspects: ViewAspects, _ tx: WriteTransaction) throws {
