@@ -115,4 +115,23 @@ import YapCompat
       fullTextSearchName: "nothing", grouping: Self.grouping, sorting: Self.sorting)
     #expect(!database.register(other, withName: "results"))
   }
+
+  @Test("The same line may register a view again, and snippets are as they were then") func again() throws {
+    let options = YapDatabaseSearchResultsViewOptions()
+    options.snippetOptions = YapDatabaseFullTextSearchSnippetOptions()
+    func register(_ options: YapDatabaseSearchResultsViewOptions) -> Bool {
+      let view = YapDatabaseSearchResultsView(
+        fullTextSearchName: "fts", grouping: Self.grouping, sorting: Self.sorting, options: options)
+      return database.register(view, withName: "results")
+    }
+    #expect(register(options))
+    #expect(register(options))
+    options.snippetOptions?.startMatchText = "["
+    #expect(!register(options))
+    try connection.readWrite { transaction in
+      try view(transaction).performSearch(for: "cat")
+      #expect(try view(transaction).snippet(forKey: "3", inCollection: nil) == "a <b>cat</b>")
+      #expect(try view(transaction).snippet(forKey: "0", inCollection: nil) == nil)
+    }
+  }
 }

@@ -5,7 +5,7 @@ internal import Quire
 
 /// How snippets look. New call: `SearchHit.snippet(of:tokens:)` and `Snippet.marked(_:_:ellipsis:)`.
 public final class YapDatabaseFullTextSearchSnippetOptions: Sendable {
-  private struct Values {
+  private struct Values: Equatable {
     var startMatchText = "<b>"
     var endMatchText = "</b>"
     var ellipsesText = "…"
@@ -13,10 +13,18 @@ public final class YapDatabaseFullTextSearchSnippetOptions: Sendable {
     var numberOfTokens: Int32 = 15
   }
 
-  private let values = Guarded(Values())
+  private let values: Guarded<Values>
 
   /// The original's defaults. New call: none.
-  public init() {}
+  public init() { values = Guarded(Values()) }
+
+  /// A copy of the settings, which later changes of the original do not reach.
+  init(copying other: YapDatabaseFullTextSearchSnippetOptions) { values = Guarded(other.values.withLock { $0 }) }
+
+  /// Whether these say what others say.
+  func isSame(as other: YapDatabaseFullTextSearchSnippetOptions) -> Bool {
+    values.withLock { $0 } == other.values.withLock { $0 }
+  }
 
   /// What stands before each match. New call: `Snippet.marked(_:_:ellipsis:)`.
   public var startMatchText: String {

@@ -42,6 +42,11 @@ public final class YapDatabaseSearchResultsViewOptions: Sendable {
   /// The original's defaults. New call: none.
   public init() { values = Guarded(Values()) }
 
+  /// A copy of how snippets look, which later changes do not reach.
+  fileprivate var snippetsCopy: YapDatabaseFullTextSearchSnippetOptions? {
+    snippetOptions.map { YapDatabaseFullTextSearchSnippetOptions(copying: $0) }
+  }
+
   /// Those that views of all kinds have.
   fileprivate var common: YapDatabaseViewOptions {
     let options = YapDatabaseViewOptions()
@@ -74,7 +79,7 @@ public final class YapDatabaseSearchResultsView: YapDatabaseView, @unchecked Sen
     self.fullTextSearchName = fullTextSearchName
     form = .rows(of: parentViewName)
     let options = options ?? YapDatabaseSearchResultsViewOptions()
-    (allowedGroups, snippetOptions) = (options.allowedGroups, options.snippetOptions)
+    (allowedGroups, snippetOptions) = (options.allowedGroups, options.snippetsCopy)
     super.init(versionTag, options.common, at: CallSite(fileID: fileID, line: line))
   }
 
@@ -88,7 +93,7 @@ public final class YapDatabaseSearchResultsView: YapDatabaseView, @unchecked Sen
     self.fullTextSearchName = fullTextSearchName
     form = .grouped(grouping, sorting)
     let options = options ?? YapDatabaseSearchResultsViewOptions()
-    (allowedGroups, snippetOptions) = (options.allowedGroups, options.snippetOptions)
+    (allowedGroups, snippetOptions) = (options.allowedGroups, options.snippetsCopy)
     super.init(versionTag, options.common, at: CallSite(fileID: fileID, line: line))
   }
 
@@ -100,10 +105,17 @@ public final class YapDatabaseSearchResultsView: YapDatabaseView, @unchecked Sen
 
   override func isSame(as first: YapDatabaseExtension) -> Bool {
     guard let first = first as? YapDatabaseSearchResultsView else { return false }
-    // Other groups and snippets may be given by the same line, and options may change: then it is another view.
+    // The same line may have been given other names, groups and snippets: then it is another view.
     return super.isSame(as: first) && first.fullTextSearchName == fullTextSearchName
       && first.parentViewName == parentViewName && first.allowedGroups == allowedGroups
-      && first.snippetOptions === snippetOptions
+      && hasSameSnippets(as: first)
+  }
+
+  private func hasSameSnippets(as first: YapDatabaseSearchResultsView) -> Bool {
+    guard let snippetOptions, let others = first.snippetOptions else {
+      return snippetOptions == nil && first.snippetOptions == nil
+    }
+    return others.isSame(as: snippetOptions)
   }
 
   /// The full text that is searched.
