@@ -47,7 +47,7 @@ struct Layers {
       module: "QuireFullText",
       folders: [
         "Expressions", "Postings", "Declaring", "Storage", "Upkeep", "Searching", "Ranking", "Building", "Registering",
-        "Results",
+        "Results", "Families",
       ]),
     Layers(
       module: "QuireViews", folders: ["Sorting", "Storage", "Views", "Mappings", "Changes", "Screen"]),
@@ -57,7 +57,7 @@ struct Layers {
       module: "YapCompat",
       folders: [
         "Archives", "Queries", "Settings", "Collections", "Notifications", "Core", "Transaction", "Connection",
-        "Screens", "Extensions", "Views", "SecondaryIndex", "Database",
+        "Screens", "Extensions", "Views", "SecondaryIndex", "FullText", "Database",
       ]),
     Layers(module: "YapExtensions", folders: ["Coding", "Items", "Database", "Verbs"]),
     Layers(
