@@ -6,7 +6,7 @@ public import QuireDatabase
 public struct SearchHit<Object: Sendable, Metadata: Sendable> {
   /// The row.
   public let row: Row<Object, Metadata>
-  /// How well it fits: above 0, and higher is better. Comparable within one search alone.
+  /// How well it fits: at least 0, and higher is better. Comparable within one search alone.
   public let score: Double
   private let texts: ShownTexts<Object, Metadata>
 

@@ -106,3 +106,13 @@ enum FullTextListings {
     return [tokenizer, accented, stemmed]
   }
 }
+
+extension FullTextListings {
+  static func words(_ db: Database, _ texts: @escaping @Sendable (RowChange) -> String?) throws -> [RowID] {
+    @Sendable func text(of change: RowChange) -> String? { texts(change) }
+    let words = FamilyText("words", over: .all, tokenizer: .words, fields: ["content"]) { change in [text(of: change)] }
+    try db.register(words)
+    let found = try db.read { tx in try tx.access(to: words).rowIDs(matching: SearchExpression("hello wor*")) }
+    return found
+  }
+}
