@@ -16,8 +16,6 @@ public enum FullTextError: Error, Equatable, CustomStringConvertible {
   case unknownField(name: String, fields: [String])
   /// A search needs to know where tokens stand, and that is not kept; says what needs it, such as `"a phrase"`.
   case needsPositions(fullText: String, what: String)
-  /// A search has more terms than it may, counted with those that begin alike.
-  case tooManyTerms(count: Int, limit: Int)
   /// An expression has too many levels.
   case tooDeep(levels: Int)
   /// A document has more tokens in a field than can be numbered.
@@ -28,8 +26,6 @@ public enum FullTextError: Error, Equatable, CustomStringConvertible {
   case nameUsedTwice(fullText: String, field: String)
   /// The weight of a field is negative or no number.
   case badWeight(fullText: String, field: String, weight: Double)
-  /// A collection has a full text already.
-  case severalForCollection(collection: String, other: String)
 
   public var description: String {
     switch self {
@@ -46,8 +42,6 @@ public enum FullTextError: Error, Equatable, CustomStringConvertible {
     case .needsPositions(let fullText, let what):
       "The full text “\(fullText)” does not keep where words stand, and \(what) needs that. Declare it with the detail "
         + ".positions, or search for single words."
-    case .tooManyTerms(let count, let limit):
-      "The search has \(count) terms, and \(limit) are the most. Ask for fewer words, or for longer beginnings."
     case .tooDeep(let levels):
       "The expression has \(levels) levels, and \(SearchExpression.depthLimit) are the most. Join many parts by one "
         + ".all or .any instead of one within the other."
@@ -61,8 +55,6 @@ public enum FullTextError: Error, Equatable, CustomStringConvertible {
         + "that differs in more than the case of letters."
     case .badWeight(let fullText, let field, let weight):
       "The field “\(field)” of the full text “\(fullText)” has the weight \(weight). Give it one of 0 or more."
-    case .severalForCollection(let collection, let other):
-      "The collection “\(collection)” has its full text in “\(other)”. Declare all fields there."
     }
   }
 

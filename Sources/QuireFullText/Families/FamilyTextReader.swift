@@ -5,7 +5,7 @@ public import QuireDatabase
 /// A full text of many collections in one transaction.
 ///
 /// For the thread and the life of its transaction. All calls may throw `FullTextError.notReady` while it is built,
-/// `unknownField`, `tooManyTerms` and `damaged`, and what reading throws.
+/// `unknownField` and `damaged`, and what reading throws.
 public struct FamilyTextReader {
   private let stored: FullTextTrees
   private let texts: FamilyTexts
