@@ -203,8 +203,12 @@ final class ExtensionSession {
     _ rows: [(key: String, rowID: RowID)], _ state: CollectionState, isClearing: Bool
   ) throws(DatabaseError) {
     try checkRowsMayChange()
-    for entry in listeners(of: state.name).entries {
-      try forRows(entry, rows, state, isClearing, .stored) { changes throws(DatabaseError) in
+    let entries = listeners(of: state.name).entries
+    if entries.isEmpty { return }
+    // The same for all extensions: what one has had decoded, the others have.
+    let before = rows.map { _ in RowBefore() }
+    for entry in entries {
+      try forRows(entry, rows, state, isClearing, .stored, before: before) { changes throws(DatabaseError) in
         try run(entry, "willRemove", collection: state.name) { try entry.writer.willRemove(changes) }
       }
     }

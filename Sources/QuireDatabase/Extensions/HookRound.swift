@@ -144,14 +144,21 @@ extension ExtensionSession {
   }
 
   /// Calls `body` with those of removed rows that an extension follows, if there are any.
+  ///
+  /// - Parameter before: what each of the rows is, while they are still there.
   func forRows(
     _ entry: ExtensionEntry, _ rows: [(key: String, rowID: RowID)], _ state: CollectionState, _ isClearing: Bool,
-    _ content: RowContent, _ body: ([RowChange]) throws(DatabaseError) -> Void
+    _ content: RowContent, before: [RowBefore]? = nil, _ body: ([RowChange]) throws(DatabaseError) -> Void
   ) throws(DatabaseError) {
     guard !(isClearing && entry.registered.handlesClearing), !isLeftOut(entry, state.id) else { return }
-    let followed = rows.filter { entry.follows($0.rowID) }
+    assert(before.map { $0.count == rows.count } ?? true, "a row that is removed has nothing before, or several")
+    let followed = rows.indices.filter { entry.follows(rows[$0].rowID) }
     if followed.isEmpty { return }
-    try body(followed.map { RowChange(.remove, $0.rowID, $0.key, state.name, transaction, content) })
+    try body(
+      followed.map { index in
+        RowChange(
+          .remove, rows[index].rowID, rows[index].key, state.name, transaction, content, before: before?[index])
+      })
   }
 
   // MARK: Clearing

@@ -240,6 +240,40 @@ private struct Probe: DatabaseExtension {
     #expect(heard.values == both)
   }
 
+  @Test("What rows that are removed together were before is there for all, and decoded once") func beforeMany() throws {
+    let heard = Recorder()
+    let decoded = Recorder()
+    let coder = RowCoder<String>(
+      encode: { Array($0.utf8) },
+      decode: { bytes in
+        decoded.append("decoded")
+        return bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+      })
+    let texts = RowCollection<String, Int>("texts", coder: coder)
+    let db = try Database.inMemory()
+    for name in ["first", "second"] {
+      var probe = Probe(name: name)
+      probe.willChange = { _, change in
+        guard change.kind == .remove else { return }
+        let (object, metadata) = (try change.objectBefore(in: texts), try change.metadataBefore(in: texts))
+        heard.append("\(name) \(change.key): \(object ?? "none") \(metadata ?? 0)")
+      }
+      probe.didChange = { _, change in
+        if try change.objectBefore(in: texts) != nil { heard.append("known afterwards") }
+      }
+      try db.register(probe)
+    }
+    try db.write { tx throws in
+      for (index, key) in ["a", "b", "c"].enumerated() { try tx[texts].set("of \(key)", metadata: index, for: key) }
+    }
+    try db.write { tx throws in try tx[texts].remove(["a", "c"]) }
+    #expect(heard.values == ["first", "second"].flatMap { ["\($0) a: of a 0", "\($0) c: of c 2"] })
+    #expect(decoded.values.count == 2)
+    try db.write { tx throws in try tx[texts].removeAll() }
+    #expect(heard.values.suffix(2) == ["first b: of b 1", "second b: of b 1"])
+    #expect(decoded.values.count == 3)
+  }
+
   @Test("Extensions of one kind find each other in a transaction") func writers() throws {
     let db = try Database.inMemory()
     for name in ["first", "second"] { try db.register(Probe(name: name)) }
