@@ -5,22 +5,8 @@ import Quire
 import QuireTesting
 import Testing
 
-private struct Track: Codable, Sendable, Equatable {
-  var rating: Int
-  var albums: [String]
-}
-private struct Record: Codable, Sendable, Equatable { var year: Int }
-
-extension RowCollection where Object == Track, Metadata == NoMetadata {
-  fileprivate static var tracks: Self { .init("tracks") }
-}
-extension RowCollection where Object == Record, Metadata == NoMetadata {
-  fileprivate static var records: Self { .init("records") }
-}
-
-private let onRecord = Relationship<Track>("onRecord", over: .tracks) { track in
-  track.albums.map { Edge("on", to: .records, key: $0) }
-}
+private typealias Track = JoinedTrack
+private typealias Record = JoinedRecord
 
 private typealias TrackCondition = Condition<Track, NoMetadata>
 
