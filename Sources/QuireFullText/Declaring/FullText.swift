@@ -68,24 +68,6 @@ public struct FullText<Object: Sendable, Metadata: Sendable>: Sendable {
     copy.layout = layout.with(pace)
     return copy
   }
-
-  /// Throws what is wrong with the declaration.
-  func check() throws {
-    let count = fields.fields.count
-    guard (1...PostingForm.maximumFieldCount).contains(count) else {
-      throw FullTextError.fieldCount(fullText: name, count: count)
-    }
-    var known: Set<String> = []
-    for field in fields.fields {
-      // Searches do not tell the case of names apart.
-      guard known.insert(field.name.lowercased()).inserted else {
-        throw FullTextError.nameUsedTwice(fullText: name, field: field.name)
-      }
-      guard field.weight.isFinite, field.weight >= 0 else {
-        throw FullTextError.badWeight(fullText: name, field: field.name, weight: field.weight)
-      }
-    }
-  }
 }
 
 /// How a full text is built from the rows that are there.

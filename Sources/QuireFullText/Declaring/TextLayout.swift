@@ -44,6 +44,26 @@ final class TextLayout: Sendable {
     PostingForm(fieldCount: min(max(1, fieldNames.count), PostingForm.maximumFieldCount), detail: detail)
   }
 
+  /// Throws what is wrong with the declaration.
+  func check() throws {
+    guard (1...PostingForm.maximumFieldCount).contains(fieldNames.count) else {
+      throw FullTextError.fieldCount(fullText: name, count: fieldNames.count)
+    }
+    var known: Set<String> = []
+    // Searches do not tell the case of names apart.
+    for field in fieldNames where !known.insert(field.lowercased()).inserted {
+      throw FullTextError.nameUsedTwice(fullText: name, field: field)
+    }
+    try check(weights)
+  }
+
+  /// Throws unless ranking can go by such weights, of the fields in their order.
+  func check(_ weights: [Double]) throws {
+    for (field, weight) in zip(fieldNames, weights) where !(weight >= 0 && weight.isFinite) {
+      throw FullTextError.badWeight(fullText: name, field: field, weight: weight)
+    }
+  }
+
   /// The number of a field; nil if there is none of this name.
   func field(named name: String) -> Int? { fieldNames.firstIndex(of: name) }
 }

@@ -60,13 +60,7 @@ public struct FamilyText: DatabaseExtension {
   public var fieldNames: [String] { layout.fieldNames }
 
   public func checkRegistration(beside others: [any DatabaseExtension]) throws {
-    guard (1...PostingForm.maximumFieldCount).contains(fieldNames.count) else {
-      throw FullTextError.fieldCount(fullText: name, count: fieldNames.count)
-    }
-    var known: Set<String> = []
-    for field in fieldNames where !known.insert(field.lowercased()).inserted {
-      throw FullTextError.nameUsedTwice(fullText: name, field: field)
-    }
+    try layout.check()
   }
 
   public func makeReader(_ store: ExtensionStore) throws -> FamilyTextReader {

@@ -17,12 +17,7 @@ public struct FamilyTextReader {
 
   /// The trees, with everything in them that the transaction has changed so far.
   private func trees() throws -> FullTextTrees {
-    if stored.store.writeTransaction != nil {
-      for writer in try stored.store.writers(as: FamilyTextWriter.self)
-      where writer.store.name == stored.store.name {
-        try writer.upkeep.flush()
-      }
-    }
+    try stored.storeGathered()
     try stored.checkReady()
     return stored
   }
@@ -47,7 +42,7 @@ public struct FamilyTextReader {
   /// How many rows an expression finds, without reading one. Of a single word, O(log n).
   public func count(matching expression: SearchExpression) throws -> Int { try run(expression).count() }
 
-  /// The rows that an expression finds, the best one first, with scores by BM25: above 0, and higher is better.
+  /// The rows that an expression finds, the best one first, with scores by BM25: at least 0, and higher is better.
   ///
   /// - Parameters:
   ///   - weights: of the fields, in their order; 1 for those that it does not reach.
@@ -57,9 +52,7 @@ public struct FamilyTextReader {
     matching expression: SearchExpression, weights: [Double] = [], limit: Int = .max
   ) throws -> [(rowID: RowID, score: Double)] {
     let all = fieldNames.indices.map { $0 < weights.count ? weights[$0] : 1 }
-    for (field, weight) in zip(fieldNames, all) where !(weight >= 0 && weight.isFinite) {
-      throw FullTextError.badWeight(fullText: stored.layout.name, field: field, weight: weight)
-    }
+    try stored.layout.check(all)
     return try run(expression).best(weights: all, limit: max(0, limit), factors: nil).map { ($0.row, $0.score) }
   }
 

@@ -5,7 +5,7 @@ public import QuireDatabase
 /// A full text of many collections in one write transaction.
 ///
 /// Invariant: after each hook the words in the trees and those that are gathered are those of the texts in "texts".
-public final class FamilyTextWriter: ExtensionWriter {
+public final class FamilyTextWriter: ExtensionWriter, TextKeeping {
   private let fullText: FamilyText
   private let texts: FamilyTexts
   let upkeep: FullTextUpkeep

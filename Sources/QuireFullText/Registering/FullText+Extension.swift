@@ -14,7 +14,7 @@ extension FullText: DatabaseExtension {
   /// first.
   public var servedCollection: String? { layout.collection }
 
-  public func checkRegistration(beside others: [any DatabaseExtension]) throws { try check() }
+  public func checkRegistration(beside others: [any DatabaseExtension]) throws { try layout.check() }
 
   public func makeReader(_ store: ExtensionStore) throws -> FullTextReader<Object, Metadata> {
     FullTextReader(self, try FullTextTrees(store, layout))

@@ -26,11 +26,7 @@ public struct FullTextReader<Object: Sendable, Metadata: Sendable> {
   /// - Throws: `FullTextError.notReady` while it is built, `FullTextError.damaged`.
   func trees() throws -> FullTextTrees {
     if checked.isReady { return stored }
-    if stored.store.writeTransaction != nil {
-      for writer in try stored.store.writers(as: FullTextWriter<Object, Metadata>.self)
-      where writer.store.name == stored.store.name {
-        try writer.upkeep.flush()
-      }
+    if try stored.storeGathered() {
       try stored.checkReady()
       return stored
     }

@@ -3,7 +3,7 @@
 public import QuireDatabase
 
 /// A full text in one write transaction.
-public final class FullTextWriter<Object: Sendable, Metadata: Sendable>: ExtensionWriter {
+public final class FullTextWriter<Object: Sendable, Metadata: Sendable>: ExtensionWriter, TextKeeping {
   let fullText: FullText<Object, Metadata>
   let upkeep: FullTextUpkeep
   public var store: ExtensionStore { upkeep.trees.store }
@@ -51,16 +51,9 @@ public final class FullTextWriter<Object: Sendable, Metadata: Sendable>: Extensi
   public func willChange(_ change: RowChange) throws {
     guard change.kind != .insert, let rowID = change.rowID else { return upkeep.willInsert(change.key) }
     guard change.kind.isStore || change.kind == .remove else { return }
-    // A row that is about to be removed is what is there.
-    let isRemoved = change.kind == .remove
     let collection = fullText.collection
-    guard let object = try isRemoved ? change.object(in: collection) : change.objectBefore(in: collection) else {
-      return
-    }
-    var metadata: Metadata?
-    if fullText.fields.needsMetadata {
-      metadata = try isRemoved ? change.metadata(in: collection) : change.metadataBefore(in: collection)
-    }
+    guard let object = try change.objectBefore(in: collection) else { return }
+    let metadata = fullText.fields.needsMetadata ? try change.metadataBefore(in: collection) : nil
     try upkeep.willChange(rowID, change.key) { body in
       try fullText.fields.forEachText(of: object, metadata, body)
     }

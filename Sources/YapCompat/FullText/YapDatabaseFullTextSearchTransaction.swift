@@ -147,8 +147,8 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
 
   // MARK: Rows
 
-  /// Calls `block` with each row that is found, without objects and metadata. Returns whether the
-  /// search was understood. New call: `MatchedRows`.
+  /// Calls `block` with each row that is found, without objects and metadata. Returns whether the search was
+  /// understood. New call: `MatchedRows`.
   @discardableResult
   public func iterateKeys(
     matching query: String,
@@ -159,8 +159,8 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
     }
   }
 
-  /// Calls `block` with each row that is found, with its metadata. Returns whether the
-  /// search was understood. New call: `MatchedRows`.
+  /// Calls `block` with each row that is found, with its metadata. Returns whether the search was understood. New call:
+  /// `MatchedRows`.
   @discardableResult
   public func iterateKeysAndMetadata(
     matching query: String,
@@ -171,8 +171,8 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
     }
   }
 
-  /// Calls `block` with each row that is found, with its object. Returns whether the
-  /// search was understood. New call: `MatchedRows`.
+  /// Calls `block` with each row that is found, with its object. Returns whether the search was understood. New call:
+  /// `MatchedRows`.
   @discardableResult
   public func iterateKeysAndObjects(
     matching query: String,
@@ -184,8 +184,8 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
     }
   }
 
-  /// Calls `block` with each row that is found, with object and metadata. Returns whether the
-  /// search was understood. New call: `MatchedRows`.
+  /// Calls `block` with each row that is found, with object and metadata. Returns whether the search was understood.
+  /// New call: `MatchedRows`.
   @discardableResult
   public func iterateRows(
     matching query: String,
@@ -211,8 +211,8 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
     }
   }
 
-  /// Calls `block` with each row that is found, the best one first, with its metadata. Returns whether the
-  /// search was understood. New call: `MatchedRows.ranked()`.
+  /// Calls `block` with each row that is found, the best one first, with its metadata. Returns whether the search was
+  /// understood. New call: `MatchedRows.ranked()`.
   @discardableResult
   public func iterateBm25OrderedKeysAndMetadata(
     matching query: String, withWeights weights: [NSNumber]? = nil,
@@ -223,8 +223,8 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
     }
   }
 
-  /// Calls `block` with each row that is found, the best one first, with its object. Returns whether the
-  /// search was understood. New call: `MatchedRows.ranked()`.
+  /// Calls `block` with each row that is found, the best one first, with its object. Returns whether the search was
+  /// understood. New call: `MatchedRows.ranked()`.
   @discardableResult
   public func iterateBm25OrderedKeysAndObjects(
     matching query: String, withWeights weights: [NSNumber]? = nil,
@@ -251,9 +251,8 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
 
   // MARK: Snippets
 
-  /// Calls `block` with each row that is found, without objects and metadata, and a
-  /// snippet. Returns whether the
-  /// search was understood. New call: `SearchHit.snippet(of:tokens:)`.
+  /// Calls `block` with each row that is found, without objects and metadata, and a snippet. Returns whether the search
+  /// was understood. New call: `SearchHit.snippet(of:tokens:)`.
   @discardableResult
   public func iterateKeys(
     matching query: String, with options: YapDatabaseFullTextSearchSnippetOptions?,
@@ -264,9 +263,8 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
     }
   }
 
-  /// Calls `block` with each row that is found, with its metadata, and a
-  /// snippet. Returns whether the
-  /// search was understood. New call: `SearchHit.snippet(of:tokens:)`.
+  /// Calls `block` with each row that is found, with its metadata, and a snippet. Returns whether the search was
+  /// understood. New call: `SearchHit.snippet(of:tokens:)`.
   @discardableResult
   public func iterateKeysAndMetadata(
     matching query: String, with options: YapDatabaseFullTextSearchSnippetOptions?,
@@ -277,9 +275,8 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
     }
   }
 
-  /// Calls `block` with each row that is found, with its object, and a
-  /// snippet. Returns whether the
-  /// search was understood. New call: `SearchHit.snippet(of:tokens:)`.
+  /// Calls `block` with each row that is found, with its object, and a snippet. Returns whether the search was
+  /// understood. New call: `SearchHit.snippet(of:tokens:)`.
   @discardableResult
   public func iterateKeysAndObjects(
     matching query: String, with options: YapDatabaseFullTextSearchSnippetOptions?,
@@ -291,9 +288,8 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
     }
   }
 
-  /// Calls `block` with each row that is found, with object and metadata, and a
-  /// snippet. Returns whether the
-  /// search was understood. New call: `SearchHit.snippet(of:tokens:)`.
+  /// Calls `block` with each row that is found, with object and metadata, and a snippet. Returns whether the search was
+  /// understood. New call: `SearchHit.snippet(of:tokens:)`.
   @discardableResult
   public func iterateRows(
     matching query: String, with options: YapDatabaseFullTextSearchSnippetOptions?,
@@ -307,9 +303,8 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
     }
   }
 
-  /// Calls `block` with each row that is found, the best one first, without objects and metadata, and a
-  /// snippet. Returns whether the
-  /// search was understood. New call: `MatchedRows.ranked()`.
+  /// Calls `block` with each row that is found, the best one first, without objects and metadata, and a snippet.
+  /// Returns whether the search was understood. New call: `MatchedRows.ranked()`.
   @discardableResult
   public func iterateBm25OrderedKeys(
     matching query: String, withWeights weights: [NSNumber]? = nil,
@@ -321,9 +316,8 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
     }
   }
 
-  /// Calls `block` with each row that is found, the best one first, with its metadata, and a
-  /// snippet. Returns whether the
-  /// search was understood. New call: `MatchedRows.ranked()`.
+  /// Calls `block` with each row that is found, the best one first, with its metadata, and a snippet. Returns whether
+  /// the search was understood. New call: `MatchedRows.ranked()`.
   @discardableResult
   public func iterateBm25OrderedKeysAndMetadata(
     matching query: String, withWeights weights: [NSNumber]? = nil,
@@ -335,8 +329,7 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
     }
   }
 
-  /// Calls `block` with each row that is found, the best one first, with its object, and a
-  /// snippet. Returns whether the
+  /// Calls `block` with each row that is found, the best one first, with its object, and a snippet. Returns whether the
   /// search was understood. New call: `MatchedRows.ranked()`.
   @discardableResult
   public func iterateBm25OrderedKeysAndObjects(
@@ -350,9 +343,8 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
     }
   }
 
-  /// Calls `block` with each row that is found, the best one first, with object and metadata, and a
-  /// snippet. Returns whether the
-  /// search was understood. New call: `MatchedRows.ranked()`.
+  /// Calls `block` with each row that is found, the best one first, with object and metadata, and a snippet. Returns
+  /// whether the search was understood. New call: `MatchedRows.ranked()`.
   @discardableResult
   public func iterateBm25OrderedRows(
     matching query: String, withWeights weights: [NSNumber]? = nil,
