@@ -3,6 +3,7 @@
 // module in front of the name.
 
 @_exported public import enum QuireStorage.Durability
+@_exported public import enum QuireStorage.FileProtection
 @_exported public import struct QuireStorage.CSN
 @_exported public import struct QuireStorage.StorageBackup
 @_exported public import struct QuireStorage.StorageProgress

@@ -2,6 +2,16 @@
 
 internal import Foundation
 
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
+#endif
+
 /// A value that rows can be sorted and found by: it becomes bytes that are in order exactly as the values are, and none
 /// of which begins another value's.
 ///

@@ -29,6 +29,18 @@ public struct CSN: Hashable, Comparable, Sendable, CustomStringConvertible {
   public var description: String { "CSN \(rawValue)" }
 }
 
+/// As the number itself.
+extension CSN: Codable {
+  /// Reads a number.
+  public init(from decoder: any Decoder) throws { self.init(try decoder.singleValueContainer().decode(UInt64.self)) }
+
+  /// Writes the number.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(rawValue)
+  }
+}
+
 /// A log sequence number: a position in the write-ahead log, counted in bytes over all segments that ever were.
 public struct LSN: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The position in bytes.

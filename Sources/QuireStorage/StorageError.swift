@@ -45,6 +45,8 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     // Use
     /// The engine was closed.
     public static let closed = Code("closed")
+    /// The engine has given its files up for a while, and is not asked again: another one is to take its place.
+    public static let suspended = Code("suspended")
     /// The engine cannot be closed while transactions or pinned snapshots are alive.
     public static let inUse = Code("inUse")
     /// A write transaction was begun inside another on the same thread.

@@ -1,6 +1,7 @@
 // How long work tells how far it has come, and how it is ended.
 
-/// How far a piece of long work has come: a check, a backup, a compaction, a bulk load, a count of pages.
+/// How far a piece of long work has come: a check, a backup, a compaction, a bulk load, a count of pages,
+/// an opening after a crash.
 ///
 /// It is handed to the closure that the work was given, on the thread that works. What the closure throws ends the
 /// work, and so does cancelling the task that called, with `CancellationError`: that is the one way of stopping any of
@@ -33,6 +34,8 @@ public struct StorageProgress: Sendable, Equatable, CustomStringConvertible {
     public static let counting = Phase("counting")
     /// What is not stored in today's form is stored anew. Units: rows.
     public static let rewriting = Phase("rewriting")
+    /// The log is replayed, at an opening after a crash. Units: bytes of the log.
+    public static let recovering = Phase("recovering")
   }
 
   /// What is being done now.

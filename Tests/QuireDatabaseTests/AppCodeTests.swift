@@ -110,7 +110,7 @@ private struct Book: Persistable, Equatable {
       #expect(commit.changes.didClear(.songs))
       break
     }
-    #expect(try screen.read { tx in tx[.songs].count } == 1)
+    #expect(try await screen.read { tx in tx[.songs].count } == 1)
     for try await n in db.observe({ tx in tx[.songs].count }) {
       #expect(n == 1)
       break

@@ -107,7 +107,7 @@ import Testing
     _ = try await db.read { tx in tx.count }
     #expect(taken("read").count == 1)
     let pin = try db.pin()
-    _ = try pin.read { tx in tx.count }
+    _ = try await pin.read { tx in tx.count }
     #expect(taken("read of a pinned snapshot").count == 1)
     var iterator = db.observe { tx in tx.count }.makeAsyncIterator()
     _ = try await iterator.next()

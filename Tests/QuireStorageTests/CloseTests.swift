@@ -69,7 +69,7 @@ import Testing
     let disk = SimulatedDisk()
     var engine = try disk.openEngine(StorageOptions(), segmentByteCount: 1 << 20)
     let tree = try engine.write { tx in try tx.createTree("rows", keys: .int64) }
-    for round in 0..<5 {
+    for round in 0..<TestSize.trials(5, divisor: 2) {
       for start in stride(from: 0, to: 12_000, by: 500) {
         try engine.write { tx in
           for number in start..<start + 500 {

@@ -24,8 +24,8 @@ import Testing
 
   /// A value that looks like nothing else: digits and blanks.
   private static func value(_ number: Int, count: Int) -> [UInt8] {
-    let digits = Array("\(number) ".utf8)
-    return (0..<count).map { digits[$0 % digits.count] }
+    let digits = "\(number) "
+    return Array(String(repeating: digits, count: count / digits.utf8.count + 1).utf8.prefix(count))
   }
 
   private static func put(_ numbers: [Int], in engine: StorageEngine, count: Int, tree: String = "rows") throws {

@@ -66,6 +66,15 @@ final class MemoryVersions: Sendable {
     }
   }
 
+  /// Begins anew with `forest`, as of the commit `csn`: the trees in memory are not those of the rows any more.
+  func beginAnew(_ forest: MemoryForest, csn: CSN) {
+    let former = versions.withLock { versions in
+      defer { versions = [Version(csn: csn, forest: forest)] }
+      return versions
+    }
+    withExtendedLifetime(former) {}
+  }
+
   /// Throws if the versions are out of order, or if a tree of the newest one breaks an invariant. O(entries).
   func checkInvariants() throws(DatabaseError) {
     let versions = versions.withLock { $0 }

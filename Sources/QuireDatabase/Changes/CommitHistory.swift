@@ -287,6 +287,20 @@ final class CommitHistory: Sendable {
     }
   }
 
+  /// The file was opened again after a suspension, and its newest commit is `csn`: what had stopped writing has not
+  /// stopped what follows, and what the disk has not kept is no commit.
+  func revive(at csn: CSN) {
+    let lost = state.withLock { state -> [PlacedCommit] in
+      state.failure = nil
+      let lost = state.entries.filter { $0.commit.csn > csn }
+      state.entries.removeLast(lost.count)
+      state.lastSequence -= lost.count
+      state.byteCount -= lost.reduce(0) { $0 + $1.commit.byteCount }
+      return Array(lost)
+    }
+    withExtendedLifetime(lost) {}
+  }
+
   /// Throws if an invariant is broken.
   func checkInvariants() throws(DatabaseError) {
     let isSound = state.withLock { state -> Bool in

@@ -58,6 +58,8 @@ struct ReadSet: Sendable {
   var wholeExtensions: Set<ByteString> = []
   /// What was read of the trees of the others.
   var parts: [ByteString: ExtensionParts] = [:]
+  /// Whether the result depends on which extensions there are: some were looked for by their type.
+  var hasReadRegistrations = false
   /// Whether the list of collections was read.
   var hasReadNames = false
   /// Whether something was read that depends on which rows there are in any collection.
@@ -69,6 +71,7 @@ struct ReadSet: Sendable {
     if changes.isUnknown { return true }
     if scope.extensions.contains(where: { extensions.contains($0) && hasRead($0, scope) }) { return true }
     if commit.extensionChanges.keys.contains(where: wholeExtensions.contains) { return true }
+    if hasReadRegistrations, !scope.restarted.isEmpty { return true }
     if hasReadNames, scope.hasChangedNames { return true }
     return changes.concerns(self)
   }

@@ -3,8 +3,12 @@
 internal import CQuirePlatform
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// What a coder may use of the stack that it runs on.

@@ -20,6 +20,8 @@
 /// can say that) counts as missing; one that is there with a value of another type fails as a plain one would.
 ///
 /// Costs what the plain field costs. A value; it can be shared between threads if what it wraps can.
+///
+/// The guide is <doc:Upgrading>.
 @propertyWrapper public struct Defaulted<Provider: DefaultProvider> {
   /// What the field holds.
   public var wrappedValue: Provider.Default

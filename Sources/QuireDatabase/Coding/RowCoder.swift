@@ -25,7 +25,9 @@ public struct RowCoder<Value>: Sendable {
   }
 
   init(_ coder: RowCoder, upgrades: UpgradeChain?, protection: RowProtection?) {
-    values = ValueCoder(coder.values.form, coder.values.closures, upgrades, protection)
+    var values = ValueCoder(coder.values.form, coder.values.closures, upgrades, protection)
+    values.userInfo = coder.values.userInfo
+    self.values = values
   }
 
   @inlinable @inline(__always) init(_ values: ValueCoder) { self.values = values }

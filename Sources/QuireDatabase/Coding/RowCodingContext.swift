@@ -59,6 +59,16 @@ package final class RowCodingContext {
     return try body()
   }
 
+  /// What encoders and decoders tell the values; nil for nothing.
+  var userInfo: CoderUserInfo? {
+    get { names.userInfo }
+    set {
+      guard names.userInfo !== newValue else { return }
+      names.userInfo = newValue
+      (jsonEncoder, jsonDecoder, propertyListEncoder, propertyListDecoder) = (nil, nil, nil, nil)
+    }
+  }
+
   // MARK: Binary
 
   /// Calls `body` with the binary form of `value`.
@@ -109,6 +119,7 @@ package final class RowCodingContext {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    encoder.userInfo = names.sendableUserInfo
     jsonEncoder = encoder
     return try encoder.encode(value)
   }
@@ -120,6 +131,7 @@ package final class RowCodingContext {
     let decoder = JSONDecoder()
     decoder.nonConformingFloatDecodingStrategy = .convertFromString(
       positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
+    decoder.userInfo = names.sendableUserInfo
     jsonDecoder = decoder
     return unsafe try decoder.decode(type, from: Data(bytes))
   }
@@ -128,6 +140,7 @@ package final class RowCodingContext {
     if let propertyListEncoder { return try propertyListEncoder.encode(value) }
     let encoder = PropertyListEncoder()
     encoder.outputFormat = .binary
+    encoder.userInfo = names.sendableUserInfo
     propertyListEncoder = encoder
     return try encoder.encode(value)
   }
@@ -136,7 +149,9 @@ package final class RowCodingContext {
     _ type: Value.Type, _ bytes: UnsafeRawBufferPointer
   ) throws -> Value {
     try unsafe Self.checkPropertyList(bytes)
-    let decoder = propertyListDecoder ?? PropertyListDecoder()
+    if let propertyListDecoder { return unsafe try propertyListDecoder.decode(type, from: Data(bytes)) }
+    let decoder = PropertyListDecoder()
+    decoder.userInfo = names.sendableUserInfo
     propertyListDecoder = decoder
     return unsafe try decoder.decode(type, from: Data(bytes))
   }

@@ -39,7 +39,7 @@ final class RowDecoder: Decoder {
     self.watch = watch
   }
 
-  var userInfo: [CodingUserInfoKey: Any] { [:] }
+  var userInfo: [CodingUserInfoKey: Any] { names.anyUserInfo }
 
   var codingPath: [any CodingKey] { unsafe codingPath(depth) }
 

@@ -60,7 +60,7 @@ final class RowEncoder: Encoder {
     unsafe buffer = RowBuffer(capacity: isChild ? 64 : 512)
   }
 
-  var userInfo: [CodingUserInfoKey: Any] { [:] }
+  var userInfo: [CodingUserInfoKey: Any] { names.anyUserInfo }
 
   var codingPath: [any CodingKey] {
     unsafe codingPath(depth)

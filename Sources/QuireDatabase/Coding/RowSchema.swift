@@ -67,6 +67,15 @@ final class FieldNames {
   /// Whether no names are added for the fields of values that are stored without a type: new ones are spelled out.
   var isFixed = false
   private var tables: [ObjectIdentifier: KeyTable] = [:]
+  /// What encoders and decoders that work with these names tell the values.
+  var userInfo: CoderUserInfo?
+  /// The same, as Foundation's coders take it.
+  var sendableUserInfo: [CodingUserInfoKey: any Sendable] { userInfo?.values ?? [:] }
+  /// The same, as coders tell it.
+  var anyUserInfo: [CodingUserInfoKey: Any] {
+    guard let userInfo else { return [:] }
+    return userInfo.values
+  }
 
   init(_ schema: RowSchema) { unsafe names = schema.names }
 

@@ -94,7 +94,9 @@
   /// Whether `isMeant` is true for the sort bytes of a field, or for those of one of its elements; nil if only the
   /// object tells. The bytes are good until `isMeant` returns. Allocates nothing, unless a value has to be decoded.
   ///
-  /// - Parameter field: what `FieldReader.add` has returned.
+  /// - Parameters:
+  ///   - field: what `FieldReader.add` has returned.
+  ///   - isMeant: says whether a value, as it is coded, is one of those that are looked for.
   public func hasValue(_ field: Int?, where isMeant: (RawSpan) throws -> Bool) rethrows -> Bool? {
     guard let field, unsafe isTold else { return nil }
     unsafe precondition(field >= 0 && field < plain.count, "the field is another reader's")

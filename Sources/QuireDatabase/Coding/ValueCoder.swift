@@ -12,6 +12,8 @@ internal import QuireStorage
   @usableFromInline let upgrades: UpgradeChain?
   /// What encrypts the values; nil for the many coders that do not.
   @usableFromInline let protection: RowProtection?
+  /// What encoders and decoders tell the values; nil for the many coders that tell nothing.
+  @usableFromInline var userInfo: CoderUserInfo?
 
   @inlinable @inline(__always)
   init(_ form: RowForm, _ closures: CustomCoder?, _ upgrades: UpgradeChain?, _ protection: RowProtection?) {
@@ -19,10 +21,13 @@ internal import QuireStorage
     self.closures = closures
     self.upgrades = upgrades
     self.protection = protection
+    userInfo = nil
   }
 
   /// Whether there is nothing behind the form.
-  @inlinable @inline(__always) var isPlain: Bool { closures == nil && upgrades == nil && protection == nil }
+  @inlinable @inline(__always) var isPlain: Bool {
+    closures == nil && upgrades == nil && protection == nil && userInfo == nil
+  }
 
   /// Whether the values are of `type`.
   func isCoder(of type: Any.Type) -> Bool {

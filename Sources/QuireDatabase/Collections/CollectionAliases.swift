@@ -1,7 +1,7 @@
 // What collections are called in the file and in the program, where a rename cannot be written.
 
 /// The names that collections are stored under in a database that is only read, and that have others for the program.
-struct CollectionAliases: Sendable {
+struct CollectionAliases: Sendable, Equatable {
   private let storedNames: [ByteString: String]
   private let shownNames: [ByteString: String]
 

@@ -40,6 +40,15 @@ final class CollectionTable: Sendable {
     }
   }
 
+  /// Forgets all, as nobody here knows the state of the commit `csn`.
+  func removeAll(from csn: CSN) {
+    let former = state.withLock { state in
+      defer { state = State(validFrom: csn) }
+      return state.records
+    }
+    withExtendedLifetime(former) {}
+  }
+
   /// Lets go of the coders' memory that waits for transactions.
   func releaseBuffers() {
     for record in state.withLock({ $0.records.map(\.value) }) { record.releaseContexts() }

@@ -18,6 +18,8 @@ public struct NoMetadata: Codable, Hashable, Sendable {
 ///
 /// A description and nothing more: it is made anew at each use, which allocates nothing. A collection exists as long as
 /// it has a row. All uses of one name in a process must agree on types and coders; the first one decides.
+///
+/// The guide is <doc:Database>.
 public struct RowCollection<Object: Sendable, Metadata: Sendable>: Sendable {
   /// What it says, without the types, which this is of.
   @usableFromInline let untyped: UntypedCollection

@@ -118,6 +118,9 @@ final class DictionaryTable: Sendable {
 
   /// A commit has removed a collection. Snapshots that have it keep what they use.
   func remove(_ id: CollectionID) { collections.withLock { _ = $0.removeValue(forKey: id) } }
+
+  /// Forgets all: somebody else may have made and removed collections.
+  func removeAll() { collections.withLock { $0 = [:] } }
 }
 
 /// The dictionaries of a collection in one transaction. Costs nothing before one is used.

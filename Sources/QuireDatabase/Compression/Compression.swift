@@ -8,6 +8,8 @@
 /// ```swift
 /// let songs = RowCollection<Song, NoMetadata>("songs", compression: .lz4(above: 256))
 /// ```
+///
+/// The guide is <doc:Compression>.
 public enum Compression: Hashable, Sendable {
   /// Values are stored as the coder made them.
   case none

@@ -1,7 +1,5 @@
 // Where compressed values are decoded to, without an allocation for each.
 
-internal import CLZ4
-
 /// Memory for one decoded value at a time, behind a copy of the dictionary that values were compressed with last: LZ4
 /// decodes twice as fast with the dictionary there.
 ///
@@ -45,7 +43,7 @@ internal import CLZ4
       if let dictionary {
         unsafe dictionary.decompress(block, into: target, prefix: UnsafeRawPointer(start) - dictionary.byteCount)
       } else {
-        unsafe ValueCompression.decompress(block, into: target)
+        unsafe BlockCodec.decode(block, into: target)
       }
     guard isDecoded else { throw CompressionError.malformedBlock }
     return try unsafe body(UnsafeRawBufferPointer(target))

@@ -10,15 +10,13 @@
 // An empty value is therefore the single byte 0. Values are under the checksum of their page; nothing here detects a
 // flipped bit by itself, and nothing here trusts a byte.
 
-internal import CLZ4
-
 /// The two directions between a value and its stored form.
 ///
 /// Stateless; every call may be made from any thread.
 package enum ValueCompression {
   /// Appends the stored form of `value` to `buffer`, compressed if `compression` says so and that makes it smaller.
   ///
-  /// O(`value.byteCount`); grows `buffer` at most once, by 1 byte more than the value has. LZ4 takes 16 KiB of stack.
+  /// O(`value.byteCount`); grows `buffer` at most once, by 1 byte more than the value has. LZ4 takes 16 KiB meanwhile.
   ///
   /// - Throws: `CompressionError.tooLong`; then `buffer` is as it was.
   package static func encode(
@@ -241,13 +239,8 @@ extension ValueCompression {
     let capacity = value.byteCount - length.byteCount - 1
     guard capacity > 0 else { return false }
     return unsafe appendBlock(Storage.lz4, (length, nil), capacity: capacity, to: &buffer) { target in
-      unsafe value.withUnsafeBytes { source in
-        // The cap on values keeps both counts far below the range of Int32, and neither buffer is empty.
-        unsafe Int(
-          LZ4_compress_default(
-            source.baseAddress?.assumingMemoryBound(to: CChar.self),
-            target.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(source.count), Int32(capacity)))
-      }
+      assert(target.count == capacity, "LZ4 is to give up where it would gain nothing")
+      return unsafe value.withUnsafeBytes { unsafe BlockCodec.encode($0, into: target) }
     }
   }
 
@@ -263,12 +256,14 @@ extension ValueCompression {
     numbers.0.append(to: &buffer)
     numbers.1?.append(to: &buffer)
     let blockStart = buffer.count
-    buffer.append(contentsOf: repeatElement(0, count: capacity))
-    let written = unsafe buffer.withUnsafeMutableBytes { bytes in
-      unsafe compress(UnsafeMutableRawBufferPointer(rebasing: bytes[blockStart...]))
+    buffer.append(addingCapacity: capacity) { block in
+      unsafe block.withUnsafeMutableBufferPointer { bytes, written in
+        written = unsafe compress(UnsafeMutableRawBufferPointer(bytes))
+      }
     }
-    buffer.removeLast(written > 0 ? capacity - written : buffer.count - start)
-    return written > 0
+    let isWritten = buffer.count > blockStart
+    if !isWritten { buffer.removeLast(blockStart - start) }
+    return isWritten
   }
 
   /// Decompresses `block` into exactly `byteCount` bytes, a number that `StoredHeader` has checked.
@@ -280,21 +275,12 @@ extension ValueCompression {
       let target = UnsafeMutableRawBufferPointer(target)
       isDecoded =
         if let dictionary { unsafe dictionary.decompress(block, into: target) } else {
-          unsafe decompress(block, into: target)
+          unsafe BlockCodec.decode(block, into: target)
         }
       count = isDecoded ? byteCount : 0
     }
     guard isDecoded else { throw .malformedBlock }
     return value
-  }
-
-  /// Decompresses `block` into `target`, whose length is the value's. Returns whether that is what it became.
-  static func decompress(_ block: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Bool {
-    // LZ4 reads and writes within the two counts whatever the bytes are, and returns less than 0 for bad ones.
-    let written = unsafe LZ4_decompress_safe(
-      block.baseAddress?.assumingMemoryBound(to: CChar.self), target.baseAddress?.assumingMemoryBound(to: CChar.self),
-      Int32(block.count), Int32(target.count))
-    return Int(written) == target.count
   }
 
   /// Makes room for `count` more bytes in one step, without losing the doubling that makes many appends cheap.

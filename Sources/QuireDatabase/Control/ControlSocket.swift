@@ -15,6 +15,8 @@ internal import QuireStorage
 /// in the app, on a thread of the connection's.
 ///
 /// Lives as long as the object, until `close`, or until `Database.close` is called. May be used from any thread.
+///
+/// The guide is <doc:SeveralProcesses>.
 public final class ControlSocket: Sendable {
   /// Limits of a socket.
   public struct Options: Sendable {

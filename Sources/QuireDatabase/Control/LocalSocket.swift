@@ -4,8 +4,12 @@ internal import QuireStorage
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// One end of a connection, or a socket that waits for connections. Closed when the last reference goes; what goes over
@@ -43,9 +47,15 @@ final class LocalSocket: Sendable {
     private static let flags: Int32 = 0
     private static let sendFlags = MSG_DONTWAIT
   #else
-    private static let kind = Int32(SOCK_STREAM.rawValue)
-    /// Programs that this one starts get no copy, from the first moment on.
-    private static let flags = Int32(SOCK_CLOEXEC.rawValue)
+    #if canImport(Glibc)
+      private static let kind = Int32(SOCK_STREAM.rawValue)
+      /// Programs that this one starts get no copy, from the first moment on.
+      private static let flags = Int32(SOCK_CLOEXEC.rawValue)
+    #else
+      private static let kind = Int32(SOCK_STREAM)
+      /// Programs that this one starts get no copy, from the first moment on.
+      private static let flags = Int32(SOCK_CLOEXEC)
+    #endif
     private static let sendFlags = Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL)
   #endif
 
@@ -95,12 +105,7 @@ final class LocalSocket: Sendable {
 
   /// Lets others connect.
   func listen(_ count: Int32) throws(SystemError) {
-    #if canImport(Darwin)
-      let result = Darwin.listen(descriptor, count)
-    #else
-      let result = Glibc.listen(descriptor, count)
-    #endif
-    guard result == 0 else { throw SystemError(code: errno, call: "listen") }
+    guard systemListen(descriptor, count) == 0 else { throw SystemError(code: errno, call: "listen") }
   }
 
   /// A connection to the socket of this name; where many wait to be heard, waits until `deadline` for a place.
@@ -137,11 +142,7 @@ final class LocalSocket: Sendable {
 
   /// The next connection; nil if there is none now, or the system has no descriptor for it.
   func accept() -> LocalSocket? {
-    #if canImport(Darwin)
-      let next = Darwin.accept(descriptor, nil, nil)
-    #else
-      let next = Glibc.accept(descriptor, nil, nil)
-    #endif
+    let next = systemAccept(descriptor)
     return next >= 0 ? Self.adopt(next) : nil
   }
 
@@ -187,7 +188,7 @@ final class LocalSocket: Sendable {
   func receive(into bytes: inout [UInt8], limit: Int, until deadline: UInt64) -> Outcome {
     var chunk = [UInt8](repeating: 0, count: limit)
     while true {
-      let count = unsafe chunk.withUnsafeMutableBytes { unsafe recv(descriptor, $0.baseAddress, limit, 0) }
+      let count = unsafe chunk.withUnsafeMutableBytes { unsafe systemReceive(descriptor, $0) }
       if count > 0 {
         bytes += chunk[..<count]
         return .moved(count)
@@ -201,15 +202,7 @@ final class LocalSocket: Sendable {
   /// Gives some of the bytes to the other side; waits until `deadline` for room.
   func send(_ bytes: ArraySlice<UInt8>, until deadline: UInt64) -> Outcome {
     while true {
-      #if canImport(Darwin)
-        let count = unsafe bytes.withUnsafeBytes {
-          unsafe Darwin.send(descriptor, $0.baseAddress, $0.count, Self.sendFlags)
-        }
-      #else
-        let count = unsafe bytes.withUnsafeBytes {
-          unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, Self.sendFlags)
-        }
-      #endif
+      let count = unsafe bytes.withUnsafeBytes { unsafe systemSend(descriptor, $0, Self.sendFlags) }
       if count >= 0 { return .moved(count) }
       guard isWorthWaiting(errno) else { return .ended }
       if !wait(for: POLLOUT, until: deadline) { return .moved(0) }
@@ -231,4 +224,20 @@ final class LocalSocket: Sendable {
       if result < 0, errno != EINTR { return true }
     }
   }
+}
+
+// The calls of which the type has members of the same name, or whose buffers may be null on some systems alone.
+
+private func systemListen(_ descriptor: Int32, _ count: Int32) -> Int32 { listen(descriptor, count) }
+
+private func systemAccept(_ descriptor: Int32) -> Int32 { accept(descriptor, nil, nil) }
+
+private func systemReceive(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer) -> Int {
+  guard let base = bytes.baseAddress else { return 0 }
+  return unsafe recv(descriptor, base, bytes.count, 0)
+}
+
+private func systemSend(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, _ flags: Int32) -> Int {
+  guard let base = bytes.baseAddress else { return 0 }
+  return unsafe send(descriptor, base, bytes.count, flags)
 }

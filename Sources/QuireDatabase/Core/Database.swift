@@ -11,6 +11,8 @@
 /// One writer at a time, any number of readers; readers never wait for another transaction to end. All
 /// methods may be called from any thread. In async functions Swift takes the async forms, which wait without blocking a
 /// thread of the cooperative pool. Errors of the database's are `DatabaseError`; what a closure throws is rethrown.
+///
+/// The guide is <doc:Database>.
 public final class Database: Sendable {
   let core: DatabaseCore
   /// The connection behind `read` and `write`.

@@ -6,15 +6,21 @@ internal import Synchronization
 
 /// Everything behind `Database`.
 ///
-/// Locks: the engine's writer lock, then the observers' latch, the history's, the table's; none is held while user's
-/// code runs but the writer lock.
+/// Locks: the engine's writer lock, then the observers' latch, the history's, the table's, that of the engine; none is
+/// held while user's code runs but the writer lock.
+///
+/// The engine is another one after each `resume`. Invariants:
+/// 1. A transaction uses the engine of its scratch, from its begin to the wait for its commit.
+/// 2. The engine changes while it is suspended: no transaction runs, but for the closures of refused ones.
+/// 3. Idle scratch is of the engine of today, or that is suspended.
 final class DatabaseCore: Sendable {
-  let engine: StorageEngine
+  private let current: Latch<CurrentEngine>
   let trees: DatabaseTrees
   /// Of a database that is only read: what collections are stored under that were renamed.
   let aliases: CollectionAliases
   /// The change feeds; nil if none was named and the file has none.
-  let feeds: FeedSet?
+  var feeds: FeedSet? { feedSet.withLock { $0 } }
+  private let feedSet: Latch<FeedSet?>
   let table = CollectionTable()
   let types = CollectionTable.Types()
   let dictionaries = DictionaryTable()
@@ -25,6 +31,9 @@ final class DatabaseCore: Sendable {
   let actions = CommitActions()
   let holders = SnapshotHolders()
   let closing = ClosingActions()
+  let suspension = Suspension()
+  /// What the file is opened in again after a suspension; nil if there is no file that somebody else could open.
+  let environment: StorageEnvironment?
   let diagnostics: Diagnostics
   /// Decoded objects, if they are to be kept.
   let objectCache: ObjectCache?
@@ -33,14 +42,15 @@ final class DatabaseCore: Sendable {
   let unknownFields: UnknownFields
   let path: String
   private let salt = Latch<[UInt8]?>(nil)
-  private let idleScratch = Latch<[TransactionScratch]>([])
 
   private static let mostIdleScratch = 8
 
   init(
-    _ engine: StorageEngine, path: String, options: Database.Options, _ diagnostics: Diagnostics
+    _ engine: StorageEngine, path: String, options: Database.Options, _ diagnostics: Diagnostics,
+    reopenedIn environment: StorageEnvironment? = nil
   ) throws(DatabaseError) {
-    self.engine = engine
+    current = Latch(CurrentEngine(engine: engine))
+    self.environment = environment
     self.path = path
     self.options = options
     self.diagnostics = diagnostics
@@ -48,21 +58,22 @@ final class DatabaseCore: Sendable {
     unknownFields = isUnheard ? .ignore : options.unknownFields
     objectCache = options.objectCache.map(ObjectCache.init)
     history = CommitHistory(byteLimit: Limits.historyByteCount, logger: options.logger)
-    let renaming = try CollectionRenaming(options.renamedCollections, path: path)
     trees = try Self.openTrees(engine, path)
-    (aliases, feeds) = try Self.wrapping { [trees] in
-      var feeds = try FeedOpening(engine, options.feeds, path: path, clock: options.wallClock)
-      let aliases = try renaming.run(engine, trees, isReadOnly: options.isReadOnly, &feeds)
-      return (aliases, try feeds.finish(isReadOnly: options.isReadOnly, trees.collections))
-    }
-    FeedSet.hearOfRearrangements(feeds, engine)
+    let found = try Self.findNames(engine, trees, path, options)
+    aliases = found.aliases
+    feedSet = Latch(found.feeds)
+    FeedSet.hearOfRearrangements(found.feeds, engine)
   }
 
   deinit {
     history.close()
     observers.close()
+    suspension.close(path)
   }
 
+  /// The engine below.
+  var engine: StorageEngine { current.withLock { $0.engine } }
+  /// Its parts, for what is no transaction: those have their engine in their scratch.
   var storage: EngineCore { engine.core }
   /// The newest commit that readers see.
   var publishedCSN: CSN { storage.slots.newest.csn }
@@ -83,8 +94,23 @@ final class DatabaseCore: Sendable {
       metadata: ["path": "\(path)", "records": "\(count)"])
   }
 
+  /// What an opening finds of names that collections had, and of feeds.
+  typealias FoundNames = (aliases: CollectionAliases, feeds: FeedSet?)
+
+  /// Renames collections that have older names, and finds or begins the feeds.
+  static func findNames(
+    _ engine: StorageEngine, _ trees: DatabaseTrees, _ path: String, _ options: Database.Options
+  ) throws(DatabaseError) -> FoundNames {
+    let renaming = try CollectionRenaming(options.renamedCollections, path: path)
+    return try wrapping {
+      var feeds = try FeedOpening(engine, options.feeds, path: path, clock: options.wallClock)
+      let aliases = try renaming.run(engine, trees, isReadOnly: options.isReadOnly, &feeds)
+      return (aliases, try feeds.finish(isReadOnly: options.isReadOnly, trees.collections))
+    }
+  }
+
   /// Finds the trees, or makes them in a database that has none at all.
-  private static func openTrees(_ engine: StorageEngine, _ path: String) throws(DatabaseError) -> DatabaseTrees {
+  static func openTrees(_ engine: StorageEngine, _ path: String) throws(DatabaseError) -> DatabaseTrees {
     try wrapping {
       let found = try engine.read { tx in
         try find(tx.treeNames, path, { tx.tree(named: $0) }) { try tx.value(for: $0, in: $1) }
@@ -132,16 +158,42 @@ final class DatabaseCore: Sendable {
 
   // MARK: Memory
 
-  /// Memory for a transaction, which gives it back at its end.
-  func takeScratch() -> TransactionScratch {
-    idleScratch.withLock { $0.popLast() } ?? TransactionScratch(holders.add())
+  /// Memory for a transaction, with the engine to use; to be given back at its end.
+  ///
+  /// - Throws: `suspended` while the file is found anew.
+  func takeScratch() throws(StorageError) -> TransactionScratch {
+    let (idle, engine) = current.withLock { current -> (TransactionScratch?, StorageEngine?) in
+      if current.isGated, !suspension.turn.isHeldByThisThread { return (nil, nil) }
+      if let idle = current.scratch.popLast() { return (idle, nil) }
+      return (nil, current.engine)
+    }
+    if let idle { return idle }
+    guard let engine else { throw Suspension.resumingError(path) }
+    return TransactionScratch(holders.add(), engine.core)
+  }
+
+  /// The same, with a read transaction on the newest snapshot in it.
+  func takeScratchForReading() throws(StorageError) -> TransactionScratch {
+    let scratch = try takeScratch()
+    do throws(StorageError) { unsafe scratch.reading.initialize(to: try scratch.engine.beginRead()) } catch {
+      giveBack(scratch)
+      throw error
+    }
+    return scratch
+  }
+
+  /// The same, with a read transaction that was begun.
+  func takeScratch(for reading: consuming QuireStorage.ReadTransaction) throws(StorageError) -> TransactionScratch {
+    let scratch = try takeScratch()
+    unsafe scratch.reading.initialize(to: reading)
+    return scratch
   }
 
   /// Lets go of memory that waits for transactions.
   func releaseBuffers() {
-    let idle = idleScratch.withLock { idle in
-      defer { idle.removeAll() }
-      return idle
+    let idle = current.withLock { current in
+      defer { current.scratch.removeAll() }
+      return current.scratch
     }
     for scratch in idle { forget(scratch) }
     table.releaseBuffers()
@@ -151,10 +203,10 @@ final class DatabaseCore: Sendable {
   func giveBack(_ scratch: TransactionScratch) {
     assert(scratch.room.isFree, "memory is given back that a decoder reads")
     scratch.trim()
-    let isKept = idleScratch.withLock { idle -> Bool in
-      guard idle.count < Self.mostIdleScratch else { return false }
-      assert(!idle.contains { $0 === scratch }, "memory is given back twice")
-      idle.append(scratch)
+    let isKept = current.withLock { current -> Bool in
+      guard current.scratch.count < Self.mostIdleScratch, current.engine.core === scratch.engine else { return false }
+      assert(!current.scratch.contains { $0 === scratch }, "memory is given back twice")
+      current.scratch.append(scratch)
       return true
     }
     if !isKept { forget(scratch) }
@@ -169,7 +221,38 @@ final class DatabaseCore: Sendable {
   /// The database is being closed: tells what was measured and not told yet.
   func reportLastMetrics() {
     guard MetricsReporter.isOn else { return }
-    for scratch in idleScratch.withLock({ $0 }) { diagnostics.metrics.forget(scratch) }
+    for scratch in current.withLock({ $0.scratch }) { diagnostics.metrics.forget(scratch) }
     diagnostics.metrics.report(self, mustReport: true)
+  }
+
+  // MARK: Another engine
+
+  /// Puts `engine` in the place of the one that is suspended. Nobody is let in but the thread that calls.
+  ///
+  /// - Returns: false if the database was closed meanwhile, and then nothing is done.
+  func replace(with engine: StorageEngine) -> Bool {
+    assert(suspension.turn.isHeldByThisThread, "an engine is replaced without the turn")
+    let idle = current.withLock { $0.replace(with: engine) }
+    guard let idle else { return false }
+    for scratch in idle { forget(scratch) }
+    diagnostics.metrics.beginAnew()
+    FeedSet.hearOfRearrangements(feeds, engine)
+    return true
+  }
+
+  /// The database has been closed with `engine`, if that is still its own: none takes its place from here on.
+  func end(with engine: StorageEngine) -> Bool { current.withLock { $0.close(with: engine) } }
+
+  /// Lets everybody in.
+  func endReplacing() { current.withLock { $0.isGated = false } }
+
+  /// Forgets what was known of the file, whose newest commit is `csn`.
+  func forgetFile(_ feeds: FeedSet?, csn: CSN) {
+    objectCache?.removeAll()
+    table.removeAll(from: csn)
+    dictionaries.removeAll()
+    salt.withLock { $0 = nil }
+    feedSet.withLock { $0 = feeds }
+    FeedSet.hearOfRearrangements(feeds, engine)
   }
 }

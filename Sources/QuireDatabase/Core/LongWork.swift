@@ -19,6 +19,30 @@ struct LongWork: Sendable {
     holder?.hold(core.publishedCSN, .work, site, .none)
   }
 
+  /// Runs `body` as the work, to its end.
+  func run<Result>(_ body: () throws -> Result) throws -> Result {
+    do {
+      let result = try span.run(body)
+      end(nil)
+      return result
+    } catch {
+      end(error)
+      throw error
+    }
+  }
+
+  /// The same for work that is awaited.
+  func run<Result>(_ body: () async throws -> Result) async throws -> Result {
+    do {
+      let result = try await span.run(body)
+      end(nil)
+      return result
+    } catch {
+      end(error)
+      throw error
+    }
+  }
+
   /// The work has ended.
   func end(_ error: (any Error)?) {
     if let holder { core.holders.remove(holder) }

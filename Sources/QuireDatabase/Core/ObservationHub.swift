@@ -190,7 +190,7 @@ final class ObservationHub: Sendable {
 
   /// What is registered under a name has changed without a commit.
   func extensionChanged(_ name: String) {
-    let scope = CommitScope(extensions: [ByteString(name)])
+    let scope = CommitScope(extensions: [ByteString(name)], restarted: [ByteString(name)])
     look(at: [Commit(csn: CSN(.max), changes: ChangeSet(ChangeLog(), names: [:]), info: nil, scope: scope)])
   }
 
@@ -248,6 +248,9 @@ final class ObservationHub: Sendable {
       return Self.takeWaiters(&state)
     }) { waiter.resume(throwing: error) }
   }
+
+  /// The file was opened again after a suspension: what had stopped writing has not stopped what follows.
+  func revive() { state.withLock { $0.failure = nil } }
 
   private static func takeWaiters(_ state: inout State) -> [CheckedContinuation<Bool, any Error>] {
     var waiters: [CheckedContinuation<Bool, any Error>] = []

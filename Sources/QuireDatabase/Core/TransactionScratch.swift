@@ -23,13 +23,15 @@ internal import QuireStorage
   private(set) lazy var stream = CompressionStream()
   /// Says which snapshot the transaction holds.
   let holder: SnapshotHolder
+  /// The engine of the transactions.
+  let engine: EngineCore
   /// How many read transactions have used it since that was passed on.
   var readCount = 0
 
   /// More than this is not kept for the next transaction, in bytes.
   private static let keptByteCount = 1 << 20
 
-  init(_ holder: SnapshotHolder) { self.holder = holder }
+  init(_ holder: SnapshotHolder, _ engine: EngineCore) { (self.holder, self.engine) = (holder, engine) }
 
   /// Lets go of what a long row has left.
   func trim() {

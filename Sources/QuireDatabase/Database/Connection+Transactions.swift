@@ -17,11 +17,9 @@ extension Connection {
     try check(.asynchronousReads)
     let work = pending.begin()
     defer { pending.end(work) }
-    let job = AsyncJob<Result>()
+    let job = PlainJob<Result> { [self] _ in try core.read(self, site, body) }
     return try await job.result {
-      try core.wrapping { () throws(StorageError) in
-        try core.storage.threads.runReader { [self] in job.run { try core.read(self, site, body) } }
-      }
+      try core.wrapping { () throws(StorageError) in try core.storage.threads.runReader { job.run() } }
     }
   }
 
@@ -41,14 +39,14 @@ extension Connection {
     let work = pending.begin()
     defer { pending.end(work) }
     let watch = core.diagnostics.watchWrite(site, connection: options.name)
-    let job = AsyncJob<Result>()
+    let job = AsyncJob<AsyncWrite<Result>, Result>(body)
     do {
       return try await job.result {
         try core.wrapping { () throws(StorageError) in
           // What has been appended must not want for a thread that acknowledges it.
           try core.storage.threads.prepareDelivery()
           try core.storage.threads.runWriter { [self] in
-            if job.begin() { core.write(self, watch, body, job) }
+            if job.begin() { core.write(self, watch, job) }
           }
         }
       }
@@ -60,16 +58,18 @@ extension Connection {
   }
 }
 
+/// What an async caller writes.
+typealias AsyncWrite<Result> = @Sendable (WriteTransaction) throws -> Result
+
 extension DatabaseCore {
   /// An async write: runs on the writer's thread, which goes on to the next one while the commit waits for the disk.
   func write<Result: Sendable>(
-    _ connection: Connection, _ watch: WriteWatch?, _ body: @Sendable (WriteTransaction) throws -> Result,
-    _ job: AsyncJob<Result>
+    _ connection: Connection, _ watch: WriteWatch?, _ job: AsyncJob<AsyncWrite<Result>, Result>
   ) {
     do {
       let pending = try writeWithoutWaiting(connection, watch) { tx throws in
         tx.state.writer?.cancellation = job.cancellation
-        return try body(tx)
+        return try job.takeWork()(tx)
       }
       let (result, ticket) = (pending.result, pending.ticket)
       // Here, where one commit comes after the other.
@@ -77,6 +77,7 @@ extension DatabaseCore {
       let actions =
         hasActions ? actions.add(pending.actions, orElse: pending.rollbackActions, connection.beginWork()) : nil
       guard let lsn = ticket.lsn else { return finish(job, watch, result, actions) }
+      let storage = pending.storage
       storage.queue.notify(whenDurable: lsn) { [self] failure in
         guard let failure else { return finish(job, watch, result, actions) }
         let error = failed(ticket.hasOwnCommit ? failure : storage.stopped(failure))
@@ -93,7 +94,8 @@ extension DatabaseCore {
   /// Tells everybody that a commit is durable, on a thread that waits for nobody. What may take its time comes behind
   /// the acknowledgement; what apps want done, on a thread of its own.
   private func finish<Result: Sendable>(
-    _ job: AsyncJob<Result>, _ watch: WriteWatch?, _ result: Result, _ actions: CommitActions.Entry?
+    _ job: AsyncJob<AsyncWrite<Result>, Result>, _ watch: WriteWatch?, _ result: Result,
+    _ actions: CommitActions.Entry?
   ) {
     do throws(StorageError) {
       try storage.threads.runDelivery { [self] in

@@ -16,10 +16,15 @@ extension Database {
   }
 
   /// Opens a database in surroundings of the caller's making.
-  package convenience init(at path: String, options: Options, environment: StorageEnvironment) throws(DatabaseError) {
+  ///
+  /// - Parameter recovery: is told how far a recovery has come. What that throws ends the opening with an error that
+  ///   stands for it.
+  package convenience init(
+    at path: String, options: Options, environment: StorageEnvironment, recovery: RecoveryProgress? = nil
+  ) throws(DatabaseError) {
     self.init(
       try DatabaseOpening.open(path, options, environment) { environment throws(StorageError) in
-        try StorageEngine(at: path, options: options.storage, environment: environment)
+        try StorageEngine(at: path, options: options.storage, environment: environment, progress: recovery)
       })
   }
 
@@ -133,38 +138,22 @@ extension Database {
 
   /// Runs what waits for the disk on a thread of the engine's that is there for it.
   private func waiting(_ body: @escaping @Sendable (DatabaseCore) throws(StorageError) -> Void) async throws {
-    let job = AsyncJob<Void>()
+    let job = PlainJob<Void> { [core] _ in
+      try core.wrapping { () throws(StorageError) in try body(core) }
+    }
     try await job.result {
-      try core.wrapping { () throws(StorageError) in
-        try core.storage.threads.runWaiting { [core] in
-          job.run { try core.wrapping { () throws(StorageError) in try body(core) } }
-        }
-      }
+      try core.wrapping { () throws(StorageError) in try core.storage.threads.runWaiting { job.run() } }
     }
   }
 
   /// Writes everything home, leaves a file that needs no log, and gives the database up: when it returns, on whatever
   /// thread, the file can be opened again. A call while another one closes waits for that, and has the same outcome; a
-  /// call after it does nothing. Waits for `onCommit` actions that have not ended. Closes control sockets in any case.
+  /// call after it does nothing, and while it is suspended there is nothing to write. Waits for `onCommit` actions that
+  /// have not ended. Closes control sockets in any case.
   ///
   /// - Throws: `inUse` while transactions or pinned snapshots are alive, and then the database stays open; `inUse`,
   ///   too, on a thread of the database's, as in an `onCommit` action, while another one closes; `failStop`,
   ///   `diskFull`, `inputOutput` if the last checkpoint failed: the database is closed all the same, and the log holds
   ///   what the checkpoint did not write.
-  public func close() throws(DatabaseError) {
-    core.reportLastMetrics()
-    core.closing.run()
-    defer { core.closing.run() }
-    do throws(StorageError) { try core.engine.close() } catch {
-      if error.code != .inUse { endFollowing() }
-      throw DatabaseError(error)
-    }
-    endFollowing()
-  }
-
-  /// Nothing will follow: tells those who wait for it.
-  private func endFollowing() {
-    core.history.close()
-    core.observers.close()
-  }
+  public func close() throws(DatabaseError) { try Closing(core: core).run() }
 }

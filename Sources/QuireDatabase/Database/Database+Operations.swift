@@ -19,7 +19,7 @@ extension Database {
   ///   `progress` throws.
   @discardableResult
   public func backup(to path: String, progress: (Progress) throws -> Void = { _ in }) throws -> StorageBackup {
-    try watching("quire.backup", holdsSnapshot: true) {
+    try LongWork(core, "quire.backup", holdsSnapshot: true).run {
       try translating { try core.engine.backup(to: path, progress: progress) }
     }
   }
@@ -29,7 +29,7 @@ extension Database {
   public func backup(
     to path: String, progress: @escaping @Sendable (Progress) throws -> Void = { _ in }
   ) async throws -> StorageBackup {
-    try await watching("quire.backup", holdsSnapshot: true) {
+    try await LongWork(core, "quire.backup", holdsSnapshot: true).run {
       do { return try await core.engine.backup(to: path, progress: progress) } catch { throw translated(error) }
     }
   }
@@ -42,13 +42,13 @@ extension Database {
   /// - Throws: `closed`, `readOnly`, `failStop`, `fileChanged`, `nestedTransaction` inside a write transaction,
   ///   `diskFull`, `inputOutput`, `damagedPage`, `CancellationError`, and what `progress` throws.
   public func compact(progress: (Progress) throws -> Void = { _ in }) throws {
-    try watching("quire.compact") { try translating { try core.engine.compact(progress: progress) } }
+    try LongWork(core, "quire.compact").run { try translating { try core.engine.compact(progress: progress) } }
   }
 
   /// The same on a thread of the database's; `progress` is called there.
   @concurrent
   public func compact(progress: @escaping @Sendable (Progress) throws -> Void = { _ in }) async throws {
-    try await watching("quire.compact") {
+    try await LongWork(core, "quire.compact").run {
       do { try await core.engine.compact(progress: progress) } catch { throw translated(error) }
     }
   }
@@ -60,7 +60,7 @@ extension Database {
   /// - Throws: the first defect; `closed`, `nestedTransaction` inside a write transaction, `inputOutput`,
   ///   `CancellationError`, and what `progress` throws.
   public func verify(progress: (Progress) throws -> Void = { _ in }) throws {
-    try watching("quire.verify", holdsSnapshot: true) {
+    try LongWork(core, "quire.verify", holdsSnapshot: true).run {
       try translating {
         try core.engine.verify(progress: progress)
         try core.storage.read { tx in try core.verifyObjects(tx) }
@@ -71,41 +71,11 @@ extension Database {
   /// The same on a thread of the database's; `progress` is called there.
   @concurrent
   public func verify(progress: @escaping @Sendable (Progress) throws -> Void = { _ in }) async throws {
-    try await watching("quire.verify", holdsSnapshot: true) {
+    try await LongWork(core, "quire.verify", holdsSnapshot: true).run {
       do {
         _ = try await core.engine.verify(progress: progress)
         try await core.engine.read { [core] tx in try core.verifyObjects(tx) }
       } catch { throw translated(error) }
-    }
-  }
-
-  /// Runs long work as a span, and says which snapshot it holds.
-  private func watching<Result>(
-    _ name: StaticString, holdsSnapshot: Bool = false, _ body: () throws -> Result
-  ) throws -> Result {
-    let work = LongWork(core, name, holdsSnapshot: holdsSnapshot)
-    do {
-      let result = try work.span.run(body)
-      work.end(nil)
-      return result
-    } catch {
-      work.end(error)
-      throw error
-    }
-  }
-
-  /// The same for work that is awaited.
-  private func watching<Result>(
-    _ name: StaticString, holdsSnapshot: Bool = false, _ body: () async throws -> Result
-  ) async throws -> Result {
-    let work = LongWork(core, name, holdsSnapshot: holdsSnapshot)
-    do {
-      let result = try await work.span.run(body)
-      work.end(nil)
-      return result
-    } catch {
-      work.end(error)
-      throw error
     }
   }
 

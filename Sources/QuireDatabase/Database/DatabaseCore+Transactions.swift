@@ -11,9 +11,9 @@ extension DatabaseCore {
   ) throws -> Result {
     let outer = CurrentTransaction.innermost
     try checkNotNested(outer)
-    let storage: QuireStorage.ReadTransaction
-    do throws(StorageError) { storage = try self.storage.beginRead() } catch { throw DatabaseError(error) }
-    return try run(TransactionState(reading: storage, self, connection, outer: outer), "read", site, body)
+    let scratch: TransactionScratch
+    do throws(StorageError) { scratch = try takeScratchForReading() } catch { throw DatabaseError(error) }
+    return try run(TransactionState(reading: scratch, self, connection, outer: outer), "read", site, body)
   }
 
   /// Runs `body` in a read transaction that was begun.
@@ -62,6 +62,8 @@ extension DatabaseCore {
   /// A commit that is on its way to the disk.
   struct PendingCommit<Result> {
     let result: Result
+    /// The engine that it is a commit of.
+    let storage: EngineCore
     let ticket: CommitTicket
     let actions: [@Sendable () -> Void]
     /// What is to be run instead if there was nothing to commit, and the wait for what it saw fails.
@@ -75,7 +77,7 @@ extension DatabaseCore {
     let watch = diagnostics.watchWrite(site, connection: connection?.options.name)
     do {
       let pending = try writeWithoutWaiting(connection, watch, body)
-      do throws(StorageError) { try storage.wait(pending.ticket) } catch {
+      do throws(StorageError) { try pending.storage.wait(pending.ticket) } catch {
         if !pending.ticket.hasOwnCommit { didRollBack(pending.rollbackActions) }
         throw failed(error)
       }
@@ -97,12 +99,18 @@ extension DatabaseCore {
     var actions: [@Sendable () -> Void] = []
     var rollbackActions: [@Sendable () -> Void] = []
     var outcome = WriteOutcome()
+    let scratch: TransactionScratch
+    do throws(StorageError) { scratch = try takeScratch() } catch { throw failed(error) }
+    let storage = scratch.engine
+    var hasBegun = false
+    defer { if !hasBegun { giveBack(scratch) } }
     do throws(WriteFailure) {
       let (result, ticket) = try storage.writeWithoutWaiting { lent in
         watch?.didBegin()
+        hasBegun = true
         // A second handle to what is lent for the time of this closure; the first one cannot be kept in an object.
         let handle = QuireStorage.WriteTransaction(sharing: lent)
-        let state = TransactionState(writing: handle, self, connection, outer: outer)
+        let state = TransactionState(writing: handle, in: scratch, self, connection, outer: outer)
         CurrentTransaction.set(state)
         defer {
           assert(CurrentTransaction.innermost === state, "a transaction ends before one inside of it")
@@ -121,7 +129,8 @@ extension DatabaseCore {
         self.publish(outcome, csn)
       }
       return PendingCommit(
-        result: result, ticket: ticket, actions: actions, rollbackActions: ticket.hasOwnCommit ? [] : rollbackActions)
+        result: result, storage: storage, ticket: ticket, actions: actions,
+        rollbackActions: ticket.hasOwnCommit ? [] : rollbackActions)
     } catch {
       switch error {
       case .rolledBack(let reason):

@@ -6,8 +6,10 @@ package import QuireStorage
 /// The way from an engine to an open database.
 enum DatabaseOpening {
   /// Opens a database over the engine that `engine` makes; tells the logger, metrics and traces about it.
+  ///
+  /// - Parameter canReopen: whether the file can be opened again by its path alone.
   static func open(
-    _ path: String, _ options: Database.Options, _ environment: StorageEnvironment,
+    _ path: String, _ options: Database.Options, _ environment: StorageEnvironment, canReopen: Bool = true,
     _ engine: (StorageEnvironment) throws(StorageError) -> StorageEngine
   ) throws(DatabaseError) -> DatabaseCore {
     var environment = environment
@@ -26,7 +28,8 @@ enum DatabaseOpening {
     do throws(DatabaseError) {
       let made: StorageEngine
       do throws(StorageError) { made = try engine(environment) } catch { throw DatabaseError(error) }
-      core = try DatabaseCore(made, path: path, options: options, diagnostics)
+      let reopened = canReopen ? environment : nil
+      core = try DatabaseCore(made, path: path, options: options, diagnostics, reopenedIn: reopened)
     } catch {
       span.end(error)
       throw error
@@ -46,7 +49,8 @@ extension Database {
   /// - Throws: what `Opener.open(held:)` throws, and `invalidOption` if the options are not those of a reader.
   package convenience init(at path: String, options: Options, held image: CheckpointImage) throws(DatabaseError) {
     self.init(
-      try DatabaseOpening.open(path, options, StorageEnvironment()) { environment throws(StorageError) in
+      try DatabaseOpening.open(path, options, StorageEnvironment(), canReopen: false) {
+        environment throws(StorageError) in
         try StorageEngine(at: path, options: options.storage, held: image, environment: environment)
       })
   }

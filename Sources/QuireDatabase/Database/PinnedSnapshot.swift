@@ -13,6 +13,9 @@ internal import Synchronization
 /// Costs what later commits replace of the pages that it sees; neither writers nor checkpoints wait for it, however
 /// long it is held. May be used from any thread, by several at once; a read that runs while another thread advances
 /// goes on in its own snapshot. Ends when the object goes.
+///
+/// While the database is suspended nothing can be read. Afterwards a pin of the newest commit shows it still, if nobody
+/// else has written; any other one throws `snapshotGone` until it advances. See ``Database/suspend(timeout:)-2hsxo``.
 public final class PinnedSnapshot: Sendable {
   private let core: DatabaseCore
   private let id: Int
@@ -26,7 +29,9 @@ public final class PinnedSnapshot: Sendable {
   /// Invariant: `touches` are the commits behind `touchStart`, in order, that the pin has gone past without leaving the
   /// snapshot, and take at most `Limits.historyByteCount` together.
   private struct Current {
-    let snapshot: QuireStorage.PinnedSnapshot
+    /// Nil if it went with a suspension.
+    var snapshot: QuireStorage.PinnedSnapshot?
+    let csn: CSN
     let collections = CollectionTable.Pinned()
     var position: CommitPosition
     var touches: [PlacedCommit] = []
@@ -34,6 +39,7 @@ public final class PinnedSnapshot: Sendable {
 
     init(_ snapshot: QuireStorage.PinnedSnapshot, _ position: CommitPosition) {
       self.snapshot = snapshot
+      csn = snapshot.csn
       self.position = position
       touchStart = position.sequence
     }
@@ -65,21 +71,39 @@ public final class PinnedSnapshot: Sendable {
     } catch {
       throw DatabaseError(error)
     }
+    core.suspension.add(self, id)
   }
 
   deinit {
+    core.suspension.remove(id)
     core.history.unpin(id)
     core.holders.remove(holder)
   }
 
   /// The commit that it shows.
-  public var csn: CSN { current.withLock { $0.snapshot.csn } }
+  public var csn: CSN { current.withLock { $0.csn } }
 
   /// Runs `body` on the snapshot. May be called inside other transactions too: it waits for nobody.
   ///
-  /// - Throws: what `body` throws, and what went wrong in a call of `body`'s that could not throw.
+  /// - Throws: `suspended`, `snapshotGone`, what `body` throws, and what went wrong in a call of `body`'s that could
+  ///   not throw.
   public func read<Result>(_ body: (ReadTransaction) throws -> Result) throws -> Result {
     try read(in: current.withLock { $0 }, body)
+  }
+
+  /// Runs `body` on the snapshot as it is at the call, on a thread of the database's: whichever of those that read is
+  /// idle takes the next read. A task that is cancelled before gets a `CancellationError`, and `body` does not run.
+  ///
+  /// - Throws: as the form above, and `limitReached` if the system gives no thread.
+  @concurrent
+  public func read<Result: Sendable>(
+    _ body: @escaping @Sendable (ReadTransaction) throws -> Result
+  ) async throws -> Result {
+    let taken = current.withLock { $0 }
+    let job = PlainJob<Result> { [self] _ in try read(in: taken, body) }
+    return try await job.result {
+      try core.wrapping { () throws(StorageError) in try core.storage.threads.runReader { job.run() } }
+    }
   }
 
   /// The same, noting what is read.
@@ -93,13 +117,17 @@ public final class PinnedSnapshot: Sendable {
   private func read<Result>(
     in current: Current, noting recorder: ReadRecorder? = nil, _ body: (ReadTransaction) throws -> Result
   ) throws -> Result {
-    let reading: QuireStorage.ReadTransaction
-    do throws(StorageError) { reading = try current.snapshot.beginRead() } catch { throw DatabaseError(error) }
+    guard let snapshot = current.snapshot else { throw goneError() }
+    let scratch: TransactionScratch
+    do throws(StorageError) { scratch = try core.takeScratch(for: try snapshot.beginRead()) } catch {
+      throw error.code == .suspended && core.suspension.suspendedCSN == nil && !snapshot.isOf(core.engine)
+        ? goneError() : DatabaseError(error)
+    }
     let state = TransactionState(
-      reading: reading, core, nil, outer: CurrentTransaction.innermost, pinned: current.collections,
+      reading: scratch, core, nil, outer: CurrentTransaction.innermost, pinned: current.collections,
       recorder: recorder)
     state.position = current.position
-    return try withExtendedLifetime(current.snapshot) {
+    return try withExtendedLifetime(snapshot) {
       try core.run(state, "read of a pinned snapshot", site, isPinned: true, body)
     }
   }
@@ -127,6 +155,15 @@ public final class PinnedSnapshot: Sendable {
     return try read(in: taken) { tx in try body(step, tx) }
   }
 
+  private func goneError() -> DatabaseError {
+    DatabaseError(
+      .snapshotGone,
+      """
+      The snapshot of \(csn) went as the database was suspended: another process may have written over it. Call \
+      advance(), and read afresh.
+      """, path: core.path)
+  }
+
   /// Takes a step; returns it and what it has led to.
   private func takeStep(tellsSilent: Bool = false) throws(DatabaseError) -> (step: PinnedStep, Current) {
     let outcome = current.withLock { current -> Result<(PinnedStep, Current), StorageError> in
@@ -139,8 +176,8 @@ public final class PinnedSnapshot: Sendable {
         }
         let step = PinnedStep(
           start: start, end: end, passed: commits, earlier: current.touches, earlierStart: current.touchStart)
-        assert(next.csn >= current.snapshot.csn && start == current.position, "a pin goes on from elsewhere")
-        if next.csn > current.snapshot.csn {
+        assert(next.csn >= current.csn && start == current.position, "a pin goes on from elsewhere")
+        if next.csn > current.csn || current.snapshot == nil {
           current = Current(next, end)
           holder.advance(to: next.csn)
         } else {
@@ -158,5 +195,19 @@ public final class PinnedSnapshot: Sendable {
     } catch {
       throw DatabaseError(error)
     }
+  }
+}
+
+extension PinnedSnapshot: SuspendedPin {
+  func move(to engine: StorageEngine) {
+    // What goes may be the last of the former engine: not under the latch.
+    let former = current.withLock { current -> QuireStorage.PinnedSnapshot? in
+      let former = current.snapshot
+      // Without a slot for it there is nothing to show either.
+      let next = try? engine.pin()
+      current.snapshot = next.flatMap { former != nil && $0.csn == current.csn ? $0 : nil }
+      return former
+    }
+    withExtendedLifetime(former) {}
   }
 }

@@ -142,6 +142,16 @@ internal import Synchronization
       scratch.readCount = 0
     }
 
+    /// There is another engine, which has counted nothing yet.
+    func beginAnew() {
+      reported.withLock { reported in
+        let former = reported
+        reported = Reported()
+        (reported.objectHits, reported.objectMisses) = (former.objectHits, former.objectMisses)
+        (reported.objectEvictions, reported.next) = (former.objectEvictions, former.next)
+      }
+    }
+
     /// Passes on what the engine has counted, if it is time, or if it `mustReport`.
     func report(_ database: some DiagnosedDatabase, mustReport: Bool = false) {
       let now = MonotonicClock.coarse
@@ -206,6 +216,7 @@ internal import Synchronization
     @inline(__always) func readBegins(_ scratch: some ReadCounter) -> UInt64 { 0 }
     @inline(__always) func readEnds(_ began: UInt64, _ scratch: some ReadCounter, _ database: some DiagnosedDatabase) {}
     func forget(_ scratch: some ReadCounter) {}
+    func beginAnew() {}
     func report(_ database: some DiagnosedDatabase, mustReport: Bool = false) {}
   }
 #endif

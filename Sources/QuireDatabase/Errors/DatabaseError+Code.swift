@@ -54,6 +54,10 @@ extension DatabaseError {
     // Transactions
     /// The database was closed.
     public static let closed = Code("closed")
+    /// The database is suspended, or was while a call began: see `Database.resume()`.
+    public static let suspended = Code("suspended")
+    /// What a pinned snapshot shows went as the database was suspended: it can only advance.
+    public static let snapshotGone = Code("snapshotGone")
     /// Transactions or pinned snapshots are still alive.
     public static let inUse = Code("inUse")
     /// A transaction was used after the closure that it was handed to had returned.

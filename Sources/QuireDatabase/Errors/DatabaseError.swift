@@ -8,6 +8,8 @@ package import QuireStorage
 /// `code` is what programs compare; `description` says what happened, where, and what helps. Errors that closures and
 /// coders of the app throw keep their type: those of closures are rethrown as they are, those of coders are the `cause`
 /// of an error that names the row.
+///
+/// The guide is <doc:Diagnostics>.
 public struct DatabaseError: Error, Sendable, CustomStringConvertible {
   private final class Storage: Sendable {
     let code: Code

@@ -12,6 +12,8 @@ public import QuireStorage
 ///
 /// Extensions of an app's own use exactly what the built-in ones use. The guide “Writing extensions” makes one from
 /// scratch.
+///
+/// The guide is <doc:Extensions>.
 public protocol DatabaseExtension: Sendable {
   /// What read transactions are given by `access(to:)`.
   associatedtype Reader
@@ -84,7 +86,9 @@ public protocol DatabaseExtension: Sendable {
   /// An error has the registration fail, as one of `build` does. Where that of `progress` is thrown, or the task was
   /// cancelled, registering it again calls this again.
   ///
-  /// - Parameter progress: to be called now and then.
+  /// - Parameters:
+  ///   - database: to open transactions of.
+  ///   - progress: to be called now and then.
   func finishBuilding(in database: Database, progress: (StorageProgress) throws -> Void) throws
 
   /// Called when it is registered and has all rows, each time it is registered, on the thread that builds it and

@@ -224,6 +224,17 @@ final class ExtensionRegistry: Sendable {
     withExtendedLifetime(former) {}
   }
 
+  /// Forgets what is registered, as nobody here knows the state of the commit `csn`; returns what was.
+  func beginAnew(csn: CSN) -> RegisteredExtensions? {
+    changes.beginAnew(at: csn)
+    let former = state.withLock { state in
+      defer { state = State(busy: state.busy) }
+      return state
+    }
+    anyFormer.store(false, ordering: .relaxed)
+    return former.registered
+  }
+
   /// Begins work on a name.
   ///
   /// - Throws: `extensionExists` if another registration or removal is at work on it.

@@ -80,8 +80,11 @@ public struct ExtensionStore {
 
   /// The value that was set under `name`; nil if there is none, or one of another type.
   ///
-  /// - Parameter persistent: whether it is looked for among those that are stored; of an extension that is not stored
-  ///   none are.
+  /// - Parameters:
+  ///   - valueName: what it was stored under.
+  ///   - as: the type that it was stored as.
+  ///   - persistent: whether it is looked for among those that are stored; of an extension that is not stored
+  ///     none are.
   public func value<Value: ExtensionValue>(
     _ valueName: String, as: Value.Type = Value.self, persistent: Bool = true
   ) throws -> Value? {
@@ -114,8 +117,11 @@ public struct ExtensionStore {
 
   /// Sets the value under `name`; nil removes it. Takes part in the transaction like the trees.
   ///
-  /// - Parameter persistent: whether it is stored; if not, or if the extension is not stored, it lives as long as the
-  ///   database is open.
+  /// - Parameters:
+  ///   - value: what is stored; nil removes it.
+  ///   - valueName: at most 512 bytes.
+  ///   - persistent: whether it is stored; if not, or if the extension is not stored, it lives as long as the
+  ///     database is open.
   /// - Throws: `nameTooLong`, `readOnly`, `transactionClosed`, `damagedPage`, `inputOutput`, `diskFull`.
   public func set<Value: ExtensionValue>(_ value: Value?, for valueName: String, persistent: Bool = true) throws {
     try state.checkWriting()

@@ -8,7 +8,9 @@ extension ExtensionTree where Key == [UInt8] {
   ///
   /// An observed read counts as one of everything from the first span to the last.
   ///
-  /// - Parameter body: may read, and change nothing; the bytes are good until it returns.
+  /// - Parameters:
+  ///   - spans: in ascending order, none within another.
+  ///   - body: may read, and change nothing; the bytes are good until it returns.
   /// - Throws: also what `body` throws, and `mutatedDuringIteration` if it has changed something.
   public func forEachKey(in spans: ByteSpans, _ body: (RawSpan) throws -> Bool) throws {
     try state.check()

@@ -8,6 +8,8 @@ extension ExtensionTree where Key == [UInt8] {
   /// steps of a cursor take.
   ///
   /// - Parameters:
+  ///   - lower: the first key that counts; nil for the first of all.
+  ///   - upper: the first that does not any more; nil for none.
   ///   - limit: about how many entries are wanted; more are handed over all the same until `body` returns false.
   ///   - body: may read, and change nothing; the bytes are good until it returns.
   /// - Throws: also what `body` throws, and `mutatedDuringIteration` if it has changed something.
@@ -57,7 +59,9 @@ extension ExtensionTree where Key == RowID {
   /// Calls `body` with number and value of the entries from `first` on, in order, until it returns false, where they
   /// lie.
   ///
-  /// - Parameter body: may read, and change nothing; the bytes are good until it returns.
+  /// - Parameters:
+  ///   - first: the first row that counts; nil for the first of all.
+  ///   - body: may read, and change nothing; the bytes are good until it returns.
   /// - Throws: also what `body` throws, and `mutatedDuringIteration` if it has changed something.
   public func forEach(from first: RowID?, _ body: (_ rowID: RowID, _ value: RawSpan) throws -> Bool) throws {
     try state.check()

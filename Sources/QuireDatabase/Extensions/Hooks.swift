@@ -12,6 +12,8 @@
 /// shown to it. Closures run inside the write transaction, may read and change rows, and fail the transaction by
 /// throwing. Removing all rows of a collection calls the closures for removed rows with each, removing all rows of all
 /// collections only those for that.
+///
+/// The guide is <doc:Operations>.
 public struct Hooks: DatabaseExtension {
   /// What happened to a row.
   public struct Flags: OptionSet, Hashable, Sendable {

@@ -59,6 +59,9 @@ final class LastExtensionChange: Sendable {
     last.store(csn.rawValue, ordering: .releasing)
   }
 
+  /// Nobody knows what has changed up to the commit `csn`, nor what a commit behind it that was lost had noted.
+  func beginAnew(at csn: CSN) { last.store(max(csn.rawValue, last.load(ordering: .relaxed)), ordering: .releasing) }
+
   /// Whether the snapshots of two commits show the same.
   func isUnchanged(from one: CSN, to other: CSN) -> Bool {
     last.load(ordering: .acquiring) <= min(one.rawValue, other.rawValue)

@@ -127,7 +127,10 @@ struct TransactionExtensions {
     try transaction.check()
     let kind = ObjectIdentifier(Kind.self)
     let current = transaction.writer?.newRegistered ?? transaction.database.extensions.current
-    guard let registered = current?.list.first(where: { $0.serves(collection, kind) }) else { return nil }
+    guard let registered = current?.list.first(where: { $0.serves(collection, kind) }) else {
+      transaction.recorder?.noteRegistrations()
+      return nil
+    }
     do { return try reader(named: registered.name, Kind.self) } catch {
       switch error.code {
       case .extensionNotReady, .extensionNotRegistered, .extensionMismatch: return nil
@@ -166,6 +169,7 @@ struct TransactionExtensions {
   /// The extensions of a type that are registered.
   func registeredExtensions<Kind: DatabaseExtension>(_ kind: Kind.Type) throws(DatabaseError) -> [Kind] {
     try transaction.check()
+    transaction.recorder?.noteRegistrations()
     let current = transaction.writer?.newRegistered ?? transaction.database.extensions.current
     guard let current else { return [] }
     var found: [Kind] = []

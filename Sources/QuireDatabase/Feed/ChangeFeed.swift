@@ -12,6 +12,8 @@
 /// opens the database without naming it, and changes a row, ends it: named again, the feed begins a new life, and
 /// cursors of the old one are refused. The same happens if the feed is named with other collections, or keeps something
 /// else. See the guide “Change feeds”.
+///
+/// The guide is <doc:ChangeFeed>.
 public struct ChangeFeed: Sendable {
   /// What is kept of a row that was stored or removed, beside its key.
   public enum Keeping: UInt8, Hashable, Sendable {

@@ -9,7 +9,9 @@ final class FeedSet: Sendable {
   let lineage: DatabaseID
   /// Random bits of this opening, which tell its entries from those that a copy of the file has under the same numbers.
   let run: UInt64
-  let engine: StorageEngine
+  /// The engine below: another one after each suspension.
+  var engine: StorageEngine { current.withLock { $0 } }
+  private let current: Latch<StorageEngine>
   /// The time, in microseconds since 1970.
   let clock: @Sendable () -> Int64
   /// What entries take in the file.
@@ -21,7 +23,7 @@ final class FeedSet: Sendable {
     _ engine: StorageEngine, _ feeds: [OpenFeed], unnamed: [UnnamedFeed], run: UInt64,
     clock: @escaping @Sendable () -> Int64
   ) {
-    self.engine = engine
+    current = Latch(engine)
     self.feeds = feeds
     lineage = engine.core.databaseID
     self.run = run
@@ -73,6 +75,7 @@ final class FeedSet: Sendable {
   /// Has the feeds of a database, if it has any, hear of what the engine commits of its own accord, as it moves pages.
   /// Until then all feeds of the file do, by `noteHeardByAll`.
   static func hearOfRearrangements(_ feeds: FeedSet?, _ engine: StorageEngine) {
+    feeds?.current.withLock { $0 = engine }
     engine.core.onRearrangement.withLock { note in
       guard let feeds else {
         note = nil

@@ -52,11 +52,9 @@ extension FeedReader {
 
   /// The next changes behind a cursor, read on a thread of the database's that is there for what waits for the disk.
   func waiting(after cursor: FeedCursor?, _ limit: FeedLimit, _ mode: FeedMode) async throws -> FeedBatch? {
-    let job = AsyncJob<FeedBatch?>()
+    let job = PlainJob<FeedBatch?> { _ in try next(after: cursor, limit, mode) }
     return try await job.result {
-      try core.wrapping { () throws(StorageError) in
-        try core.storage.threads.runWaiting { job.run { try next(after: cursor, limit, mode) } }
-      }
+      try core.wrapping { () throws(StorageError) in try core.storage.threads.runWaiting { job.run() } }
     }
   }
 }

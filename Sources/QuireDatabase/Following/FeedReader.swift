@@ -5,6 +5,7 @@ internal import QuireStorage
 /// Reads one feed of an open database.
 struct FeedReader {
   let core: DatabaseCore
+  /// The feed as the database has it at the beginning of a call.
   let feed: OpenFeed
 
   /// - Throws: `feedNotFound` if no feed of this name was named at the opening.
@@ -36,7 +37,8 @@ struct FeedReader {
     do {
       let snapshot = try core.engine.pin()
       defer { withExtendedLifetime(snapshot) {} }
-      let state = TransactionState(reading: try snapshot.beginRead(), core, nil, outer: outer)
+      let scratch = try core.takeScratch(for: try snapshot.beginRead())
+      let state = TransactionState(reading: scratch, core, nil, outer: outer)
       let outcome = Result {
         try core.run(state, "feed", CallSite(), isPinned: true) { tx in
           var tree = FeedTree(try tx.state.cursor(feed.tree))

@@ -55,12 +55,13 @@ struct FeedValue: Sendable {
     let contexts = record.takeContexts()
     defer { record.giveBack(contexts) }
     let value = try encoded(half, coder.protection, key, context)
+    let coding = half == .object ? contexts.object : contexts.metadata
+    coding.userInfo = coder.userInfo
     do {
       return try unsafe withUnsafeTemporaryAllocation(of: Value.self, capacity: 1) { room in
         guard let place = room.baseAddress else { preconditionFailure("there is no room for a value") }
         try unsafe value.withUnsafeBytes { bytes in
-          try unsafe coder.decode(
-            bytes, half == .object ? contexts.object : contexts.metadata, key, into: UnsafeMutableRawPointer(place))
+          try unsafe coder.decode(bytes, coding, key, into: UnsafeMutableRawPointer(place))
         }
         return unsafe place.move()
       }

@@ -6,6 +6,8 @@
 /// var options = Database.Options()
 /// options.objectCache = ObjectCacheOptions(countLimit: 20_000, byteLimit: 32 << 20)
 /// ```
+///
+/// The guide is <doc:Caching>.
 public struct ObjectCacheOptions: Sendable {
   /// The most objects that are kept.
   public var countLimit: Int

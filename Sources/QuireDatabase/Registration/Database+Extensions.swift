@@ -100,6 +100,7 @@ extension Database {
   /// transaction, so that neither is ever there without the other.
   ///
   /// - Parameters:
+  ///   - name: the extension that goes.
   ///   - keeper: the extension that does, registered or only stored.
   ///   - forget: gets what it has, and the names that are unregistered; changes its values and trees. Not called if
   ///     nothing is known of the keeper, or if it goes itself. If it throws, nobody is unregistered.

@@ -239,7 +239,7 @@ struct Registration {
       }
     }
     if isLast {
-      do throws(StorageError) { try core.storage.wait(pending.ticket) } catch { throw core.failed(error) }
+      do throws(StorageError) { try pending.storage.wait(pending.ticket) } catch { throw core.failed(error) }
     }
     core.didCommit(pending.actions)
     if let report { try report.report(to: progress) }

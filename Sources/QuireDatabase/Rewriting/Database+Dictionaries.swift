@@ -7,7 +7,7 @@ extension Database {
   ///
   /// A collection with `Compression.dictionary` gets dictionaries by itself as it grows; this is for one that has
   /// changed since, or whose rows were stored before there was a dictionary. Reads up to 8,192 rows, spread evenly, in
-  /// one write transaction of some tens of milliseconds; the rest is ``rewriteRows(of:skippingFailures:progress:)``,
+  /// one write transaction of some tens of milliseconds; the rest is `rewriteRows(of:skippingFailures:progress:)`,
   /// which also takes place if the dictionary was not kept. Rows that are stored with an older dictionary stay readable
   /// all the while: no dictionary is dropped before its collection.
   ///

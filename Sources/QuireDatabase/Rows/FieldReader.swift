@@ -31,7 +31,9 @@ public final class FieldReader<Object: Sendable, Metadata: Sendable> {
 
   /// Prepares to read rows.
   ///
-  /// - Parameter halves: the halves of rows that may be asked for, for observed reads.
+  /// - Parameters:
+  ///   - rows: the collection in a transaction; not for longer than that is open.
+  ///   - halves: the halves of rows that may be asked for, for observed reads.
   public init(_ rows: some RowReading<Object, Metadata>, halves: RowHalves = .object) {
     handle = rows.handle
     let version = handle.coder.values.upgrades?.count ?? 0
@@ -52,7 +54,9 @@ public final class FieldReader<Object: Sendable, Metadata: Sendable> {
   /// Has the sort bytes of a field read, that is, those that its value has as a `SortKey`. Costs nothing before there
   /// are more than a few rows.
   ///
-  /// - Parameter each: whether those of each element are meant, of a list or set.
+  /// - Parameters:
+  ///   - path: to the field, from the object.
+  ///   - each: whether those of each element are meant, of a list or set.
   /// - Returns: What stands for the field in `hasValue`; nil if rows never tell its values.
   public func add(_ path: PartialKeyPath<Object>, each: Bool = false) -> Int? {
     guard readsFields, let source = FieldSource<Object>(path, each: each) else { return nil }
@@ -68,7 +72,16 @@ public final class FieldReader<Object: Sendable, Metadata: Sendable> {
   /// - Parameter body: may read, and change nothing.
   /// - Throws: also what `body` throws, and `decodingFailed` if the type does not keep its promise.
   public func forEachRow(_ body: (RowID, StoredFields) throws -> Bool) throws {
-    try loan.forEachRow(of: .all, check: { try check() }, body)
+    try loan.forEachRow(of: .all(above: nil), check: { try check() }, body)
+  }
+
+  /// Calls `body` with those of the rows whose number is above `bound`, in the order of the numbers, until it returns
+  /// false: for a walk that goes on in another transaction. Otherwise as for all rows.
+  ///
+  /// O(log n) to the first row where the collection has at least half of the rows of the database; elsewhere the
+  /// numbers of all its rows are sorted first.
+  public func forEachRow(above bound: RowID, _ body: (RowID, StoredFields) throws -> Bool) throws {
+    try loan.forEachRow(of: .all(above: bound), check: { try check() }, body)
   }
 
   /// Calls `body` with those of some rows that are in the collection, in the order given, until it returns false.
@@ -79,7 +92,9 @@ public final class FieldReader<Object: Sendable, Metadata: Sendable> {
 
   /// Calls `body` with those rows of a step of building that are in the collection: what an extension is built from.
   ///
-  /// - Parameter body: may change trees and values of the extension, too.
+  /// - Parameters:
+  ///   - rows: what the extension was handed to be built from.
+  ///   - body: may change trees and values of the extension, too.
   public func forEachRow(in rows: UnbuiltRows, _ body: (RowID, StoredFields) throws -> Void) throws {
     try loan.forEachRow(of: .unbuilt(rows), check: { try check() }) { rowID, fields in
       try body(rowID, fields)

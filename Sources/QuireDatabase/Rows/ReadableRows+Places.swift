@@ -5,6 +5,8 @@ extension RowReading {
   /// keys' bytes; nil means no bound. Touches no object.
   ///
   /// - Parameters:
+  ///   - first: the first key that counts; nil for the first of all.
+  ///   - end: the first that does not any more; nil for none.
   ///   - isReversed: whether the last one comes first.
   ///   - offset: so many are left out at the beginning. O(log n), however many these are.
   ///   - limit: no more than so many are read.

@@ -62,7 +62,9 @@ extension RowReading {
   /// Calls `body` with the objects of the rows of these numbers that are in this collection, in the order of the
   /// numbers as given, each decoded when its turn comes and kept nowhere. Cost as `rows(withIDs:)`.
   ///
-  /// - Parameter body: may read, and change nothing.
+  /// - Parameters:
+  ///   - rowIDs: of this collection; those of rows that are not there are left out.
+  ///   - body: may read, and change nothing.
   /// - Throws: also what `body` throws.
   public func forEachObject(withIDs rowIDs: [RowID], _ body: (RowID, Object) throws -> Void) throws {
     let handle = handle

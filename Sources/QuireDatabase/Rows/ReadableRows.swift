@@ -25,6 +25,14 @@ public struct ReadableRows<Object: Sendable, Metadata: Sendable>: RowReading {
   @inlinable init(handle: RowHandle<Object, Metadata>) { self.handle = handle }
 }
 
+/// All rows in the order of their keys' bytes, as `rows`: for `for row in tx[.songs]`.
+extension ReadableRows: Sequence {
+  /// Begins at the first row; see ``RowSequence``.
+  @inlinable @inline(__always) public func makeIterator() -> RowSequence<Object, Metadata>.Iterator {
+    rows.makeIterator()
+  }
+}
+
 extension RowReading {
   /// The object under `key`, or nil. Touches one page per level of key index and row tree; allocates what the object
   /// itself needs, and room for it if it was compressed.

@@ -13,14 +13,20 @@ extension RowLoan {
     return try 2 * opened.rowCount() >= transaction.count(of: transaction.trees.rows)
   }
 
-  /// Calls `body` with the numbers and bytes of all rows of the database that are in collection `id`, in the order of
-  /// the numbers, until it returns false. Compiled into the one who walks, so that a row costs one call.
+  /// Calls `body` with the numbers and bytes of all rows of the database that are in collection `id`, or of those
+  /// above a number, in the order of the numbers, until it returns false. Compiled into the one who walks, so that a
+  /// row costs one call.
   @inline(__always)
   func walkThroughRows(
-    of id: CollectionID, _ body: (RowID, UnsafeRawBufferPointer, RowFrame) throws -> Bool
+    of id: CollectionID, above bound: RowID?, _ body: (RowID, UnsafeRawBufferPointer, RowFrame) throws -> Bool
   ) throws {
     let transaction = opened.transaction
     var cursor = try transaction.cursor(transaction.trees.rows)
+    if let bound {
+      guard bound.rawValue < .max else { return }
+      _ = try cursor.seek(bound.rawValue + 1)
+      guard cursor.isOnEntry else { return }
+    }
     transaction.lentCount &+= 1
     defer { transaction.lentCount &-= 1 }
     try cursor.forEachNumber { number, value in

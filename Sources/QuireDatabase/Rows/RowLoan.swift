@@ -39,8 +39,8 @@
 
   /// The rows that are lent.
   enum Source {
-    /// Those of the collection, in the order of their numbers.
-    case all
+    /// Those of the collection, or those of them above a number, in the order of their numbers.
+    case all(above: RowID?)
     /// Some, in the order given.
     case listed([RowID])
     /// What an extension is built from.
@@ -67,14 +67,16 @@
         try unsafe rows.forEachRow(of: id, opened.name) { rowID, row, frame in
           _ = try unsafe lend(rowID, row, frame, fields, check, body, &failure)
         }
-      case (.all, let id?):
+      case (.all(let bound), let id?):
         opened.transaction.recorder?.noteAll(of: opened.name, halves)
         if try isMostOfDatabase() {
-          try unsafe walkThroughRows(of: id) { rowID, row, frame in
+          try unsafe walkThroughRows(of: id, above: bound) { rowID, row, frame in
             try unsafe lend(rowID, row, frame, fields, check, body, &failure)
           }
         } else {
-          try lend(opened.rowIDs(.all).sorted(), fields, check, body, &failure)
+          var rowIDs = try opened.rowIDs(.all)
+          if let bound { rowIDs.removeAll { $0 <= bound } }
+          try lend(rowIDs.sorted(), fields, check, body, &failure)
         }
       }
     } catch {

@@ -23,6 +23,9 @@ public struct RowSequence<Object: Sendable, Metadata: Sendable>: Sequence {
   /// The objects alone.
   public var objects: LazyMapSequence<Self, Object> { lazy.map(\.object) }
 
+  /// The first row; nil if there is none, and after an error, which the transaction's next call throws. O(log n).
+  public var first: Row<Object, Metadata>? { first { _ in true } }
+
   @inlinable @inline(__always) public func makeIterator() -> Iterator { Iterator(RowWalk(source)) }
 
   /// Steps through the rows.
@@ -54,6 +57,9 @@ public struct KeySequence: Sequence {
     copy.scan.isReversed.toggle()
     return copy
   }
+
+  /// The first key; nil if there is none, and after an error, which the transaction's next call throws. O(log n).
+  public var first: String? { first { _ in true } }
 
   public func makeIterator() -> Iterator { Iterator(scan) }
 

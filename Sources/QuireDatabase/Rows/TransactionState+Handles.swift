@@ -35,6 +35,11 @@ extension TransactionState {
     let (state, isKept) = openAnew(use, collection.name, description, coders) { () throws(DatabaseError) in
       try database.types.check(collection, object: object, metadata: metadata)
     }
+    // The first use decides, and coders' memory may have served another transaction before.
+    if isKept, state.uses.count == 1 {
+      state.contexts.object.userInfo = collection.extras?.objects.userInfo
+      state.contexts.metadata.userInfo = collection.extras?.metadata.userInfo
+    }
     return unsafe (.passUnretained(state), .passUnretained(description), isKept ? nil : description)
   }
 }

@@ -169,3 +169,12 @@ public struct WritableRows<Object: Sendable, Metadata: Sendable>: RowReading {
     do { return try RowRemoval(handle.transaction).removeAll(handle.state) } catch { throw handle.failure(error, nil) }
   }
 }
+
+/// All rows in the order of their keys' bytes, as `rows`: for `for row in tx[.songs]`. A change of the transaction ends
+/// the loop with `mutatedDuringIteration`.
+extension WritableRows: Sequence {
+  /// Begins at the first row; see ``RowSequence``.
+  @inlinable @inline(__always) public func makeIterator() -> RowSequence<Object, Metadata>.Iterator {
+    rows.makeIterator()
+  }
+}

@@ -71,6 +71,9 @@ final class ReadRecorder {
   /// Notes that something was read that depends on which rows there are at all.
   func noteAllRows() { reads.hasReadAllRows = true }
 
+  /// Notes that extensions were looked for by their type.
+  func noteRegistrations() { reads.hasReadRegistrations = true }
+
   /// Notes that an extension was asked for, with or without success.
   ///
   /// - Parameter notesParts: whether what is read of its trees is noted by itself.

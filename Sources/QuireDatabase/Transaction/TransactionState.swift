@@ -2,8 +2,12 @@
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 internal import QuireStorage
 
@@ -54,14 +58,13 @@ internal import QuireStorage
   /// What only write transactions have.
   let writer: WriterState?
 
-  /// A read transaction.
+  /// A read transaction; that of the engine is in `scratch`.
   init(
-    reading: consuming QuireStorage.ReadTransaction, _ database: DatabaseCore, _ connection: Connection?,
+    reading scratch: TransactionScratch, _ database: DatabaseCore, _ connection: Connection?,
     outer: TransactionState?, pinned: CollectionTable.Pinned? = nil, recorder: ReadRecorder? = nil
   ) {
-    csn = reading.csn
-    scratch = database.takeScratch()
-    unsafe scratch.reading.initialize(to: reading)
+    csn = unsafe scratch.reading.pointee.csn
+    self.scratch = scratch
     self.database = database
     trees = database.trees
     self.connection = connection
@@ -75,11 +78,11 @@ internal import QuireStorage
 
   /// The write transaction; `writing` is a second handle to what the engine has lent for the time of the closure.
   init(
-    writing: consuming QuireStorage.WriteTransaction, _ database: DatabaseCore, _ connection: Connection?,
-    outer: TransactionState?
+    writing: consuming QuireStorage.WriteTransaction, in scratch: TransactionScratch, _ database: DatabaseCore,
+    _ connection: Connection?, outer: TransactionState?
   ) {
     csn = CSN(writing.csn.rawValue - 1)
-    scratch = database.takeScratch()
+    self.scratch = scratch
     unsafe scratch.writing.initialize(to: writing)
     self.database = database
     trees = database.trees

@@ -32,7 +32,9 @@ extension RowSelection {
 public protocol RankedSelection: RowSelection {
   /// The best rows, the best one first, with their scores, of which a higher one is better.
   ///
-  /// - Parameter limit: how many at the most.
+  /// - Parameters:
+  ///   - limit: how many at the most.
+  ///   - tx: where they are looked for.
   func rankedRowIDs(limit: Int, in tx: ReadTransaction) throws -> [(rowID: RowID, score: Double)]
 }
 

@@ -20,13 +20,13 @@ extension RowValue {
     self = try text.withUTF8 { unsafe Self.read(UnsafeRawBufferPointer($0)) }.get()
   }
 
-  /// The value that the bytes of a JSON text say, as ``init(json:)``.
+  /// The value that the bytes of a JSON text say, as ``init(json:)-(String)``.
   public init(json bytes: [UInt8]) throws(JSONError) {
     self = try unsafe bytes.withUnsafeBytes { unsafe Self.read($0) }.get()
   }
 
-  /// The value of one line of an export: as ``init(json:)``, but a record that has a name twice is an error, unless
-  /// it is written in turn, as an export has it: of what another program writes so one value is lost in silence.
+  /// The value of one line of an export: as `init(json:)`, but a record that has a name twice is an error, unless it
+  /// is written in turn, as an export has it: of what another program writes so one value is lost in silence.
   init(line bytes: [UInt8]) throws(JSONError) {
     self = try unsafe bytes.withUnsafeBytes { unsafe Self.read($0, refusesLosses: true) }.get()
   }
@@ -38,7 +38,7 @@ extension RowValue {
     return Result { () throws(JSONError) in try reader.document() }
   }
 
-  /// The value as JSON in one line, from which ``init(json:)`` makes the same value to the bit.
+  /// The value as JSON in one line, from which ``init(json:)-(String)`` makes the same value to the bit.
   ///
   /// What JSON lacks is a record of one field that begins with `$`: `{"$int": "…"}` for integers beyond 2⁵³,
   /// `{"$double": "nan"}`, `{"$float": 0.1}`, `{"$data": "…"}` in Base64, `{"$uuid": "…"}`, `{"$date": …}` in seconds

@@ -73,7 +73,7 @@ public enum CoderKind: String, Hashable, Sendable, CaseIterable {
   case propertyList = "property list"
   /// Of ``RowCoder/timestamp``.
   case timestamp
-  /// Of ``RowCoder/bytes``.
+  /// Of `RowCoder.bytes`.
   case bytes
   /// Of closures of the app's.
   case custom

@@ -46,7 +46,7 @@ public struct WritableValues: Sequence {
   ///
   /// - Throws: `collectionMismatch` if a half is of another coder than the collection's, `missingKey` if it is
   ///   encrypted, or the collection is; `encodingFailed` if the coder does not store such a value; and as
-  ///   ``WritableRows/set(_:metadata:for:)``.
+  ///   ``WritableRows/set(_:metadata:for:)-(_,_,String)``.
   public func set(_ object: StoredHalf, metadata: StoredHalf? = nil, for key: String) throws {
     try plan.store(object, metadata, key)
   }

@@ -13,8 +13,13 @@ package final class CancellationFlag: Sendable {
 
 /// A job, from the call to its end.
 ///
-/// Invariant: the continuation is resumed once: by `refuse` before `begin`, or by `end` after it.
-package final class AsyncJob<Result: Sendable>: Sendable {
+/// What its work holds is let go of before the caller hears of the end: who awaits a read of a pinned snapshot may let
+/// the snapshot go and close the database at once, and no thread is still holding on to it.
+///
+/// Invariants:
+/// 1. The continuation is resumed once: by `refuse` before `begin`, or by `end` after it.
+/// 2. `work` is there until it is taken after `begin`, or until the job is refused.
+package final class AsyncJob<Work: Sendable, Result: Sendable>: Sendable {
   private enum State {
     case new
     case waiting(CheckedContinuation<Result, any Error>)
@@ -23,6 +28,7 @@ package final class AsyncJob<Result: Sendable>: Sendable {
   }
 
   private let state = Latch(State.new)
+  private let work: Latch<Work?>
   private let begun = Atomic<Bool>(false)
   private let cancelled: Swift.Result<Result, any Error>
   /// Set when the task that awaits the job is cancelled: for work that asks in the middle of it.
@@ -30,8 +36,11 @@ package final class AsyncJob<Result: Sendable>: Sendable {
 
   /// A job that has not been handed over.
   ///
-  /// - Parameter cancelled: its result if its task is cancelled before its turn.
-  package init(cancelled: Swift.Result<Result, any Error> = .failure(CancellationError())) {
+  /// - Parameters:
+  ///   - cancelled: its result if its task is cancelled before its turn.
+  ///   - work: what is to be done.
+  package init(cancelled: Swift.Result<Result, any Error> = .failure(CancellationError()), _ work: Work) {
+    self.work = Latch(work)
     self.cancelled = cancelled
   }
 
@@ -49,12 +58,11 @@ package final class AsyncJob<Result: Sendable>: Sendable {
     }
   }
 
-  /// The job's turn has come: does it, unless it was cancelled.
-  package func run(_ body: () throws -> Result) {
-    guard begin() else { return }
-    let result: Swift.Result<Result, any Error>
-    do { result = .success(try body()) } catch { result = .failure(error) }
-    end(result)
+  /// Gives its work, once, to the thread that does it after `begin`. That thread lets go of it before it says `end`.
+  package func takeWork() -> Work {
+    let taken = work.withLock { $0.take() }
+    guard let taken else { preconditionFailure("the work of a job is done once, after it has begun") }
+    return taken
   }
 
   /// The job waits for its turn. False if it was cancelled before it could.
@@ -64,7 +72,10 @@ package final class AsyncJob<Result: Sendable>: Sendable {
       state = .waiting(continuation)
       return true
     }
-    if !isWaiting { continuation.resume(with: cancelled) }
+    if !isWaiting {
+      _ = work.withLock { $0.take() }
+      continuation.resume(with: cancelled)
+    }
     return isWaiting
   }
 
@@ -95,7 +106,9 @@ package final class AsyncJob<Result: Sendable>: Sendable {
         return nil
       }
     }
-    continuation?.resume(with: result)
+    guard let continuation else { return }
+    _ = work.withLock { $0.take() }
+    continuation.resume(with: result)
   }
 
   /// The job is done.
@@ -106,5 +119,43 @@ package final class AsyncJob<Result: Sendable>: Sendable {
       return continuation
     }
     continuation?.resume(with: result)
+  }
+}
+
+/// A job that asks in the middle of it, if at all, whether it was cancelled.
+package typealias PlainJob<Result: Sendable> = AsyncJob<@Sendable (CancellationFlag) throws -> Result, Result>
+
+extension AsyncJob where Work == @Sendable (CancellationFlag) throws -> Result {
+  /// The job's turn has come: does it, unless it was cancelled.
+  package func run() {
+    guard begin() else { return }
+    end(result())
+  }
+
+  /// Does the work, of which nothing is left when this returns.
+  private func result() -> Swift.Result<Result, any Error> {
+    let work = takeWork()
+    do { return .success(try work(cancellation)) } catch { return .failure(error) }
+  }
+}
+
+extension ThreadStarter {
+  /// Runs `body` on a thread of its own, for an async caller who has no engine yet whose threads could run it.
+  ///
+  /// - Parameter body: gets what says that the task which awaits it was cancelled.
+  /// - Throws: `limitReached` if the system gives no thread, `CancellationError` if the task was cancelled before
+  ///   `body` began, and what `body` throws.
+  package func run<Result: Sendable>(
+    _ body: @escaping @Sendable (CancellationFlag) throws -> Result
+  ) async throws -> Result {
+    let job = PlainJob(body)
+    return try await job.result {
+      do throws(SystemError) { try start { job.run() } } catch {
+        throw StorageError(
+          .limitReached,
+          "The system gives no thread, and nothing has been done. End threads of the process, or raise its limit.",
+          systemError: error)
+      }
+    }
   }
 }

@@ -76,7 +76,7 @@ package final class BackgroundThreads: @unchecked Sendable {
   }
 
   /// Whether the caller runs on one of these threads: stopping them waits for it.
-  var areCurrent: Bool { pools.contains { $0.isCurrent } }
+  package var areCurrent: Bool { pools.contains { $0.isCurrent } }
 
   /// What to call for a flush, for a mark, and for maintenance: the latter two return false while commits are still on
   /// their way.

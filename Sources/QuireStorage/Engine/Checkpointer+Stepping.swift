@@ -33,6 +33,7 @@ extension Checkpointer {
   private func advance(_ run: CheckpointRun) throws(CheckpointFailure) {
     switch run.phase {
     case .preparing(let preparation):
+      if isGivenUp.load(ordering: .acquiring) { throw .undone(openFlag.closedError(file.path)) }
       do throws(StorageError) { try prepare(run, preparation) } catch { throw .undone(error) }
     case .meta:
       do throws(StorageError) { try prepareMeta(run) } catch { throw .undone(error) }
@@ -195,6 +196,7 @@ extension Checkpointer {
     slots.end(run.slot)
     gate.end(failure.reason)
     reclaimer.collect()
+    if failure.reason.code == .suspended { return }
     tellOfFailedCheckpoint(failure.reason)
   }
 

@@ -16,6 +16,8 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
   let space: SpaceManager
   let gate = CheckpointGate()
   let pace = CommitPace()
+  /// Whether the files are about to be closed as they are.
+  let isGivenUp = Atomic<Bool>(false)
 
   init(_ resources: EngineResources, _ log: LogManager, _ space: SpaceManager) {
     self.resources = resources
@@ -105,6 +107,10 @@ package final class Checkpointer: EngineComponent, @unchecked Sendable {
   func dispatch() {
     if !threads.runCheckpoint({ [self] in run() }) { while step() {} }
   }
+
+  /// Has what runs end at its next step, unless its meta page has been written. For good: the files are about to be
+  /// closed.
+  func giveUp() { isGivenUp.store(true, ordering: .releasing) }
 
   /// Waits until nothing runs; when stepped, runs it here and now.
   func finishRunning() {

@@ -12,21 +12,25 @@ final class EngineCloser: @unchecked Sendable {
 
   /// Closes `core`; see `StorageEngine.close`.
   func close(_ core: EngineCore) throws(StorageError) {
-    try core.checkProcess()
-    try core.writerLock.checkNotHeld()
-    if let turn = lock.takeIfFree() { return try takeTurn(core, hasWaited: false, turn) }
-    // The thread that closes waits for the engine's threads: one of those must not wait for it.
-    guard !core.threads.areCurrent else { throw closingElsewhereError(core) }
-    try takeTurn(core, hasWaited: true, try lock.wait())
+    try inTurn(core) { (hasWaited) throws(StorageError) in try closeAlone(core, hasWaited: hasWaited) }
   }
 
-  /// Closes the engine, unless another thread has, and ends the turn.
+  /// Runs `body`, which ends the use of the files, while no other thread does.
   ///
-  /// - Parameter hasWaited: whether another thread was at it, whose failure is the caller's, too.
+  /// - Parameter body: is told whether another thread was at it, whose failure is the caller's, too.
+  func inTurn(_ core: EngineCore, _ body: (Bool) throws(StorageError) -> Void) throws(StorageError) {
+    try core.checkProcess()
+    try core.writerLock.checkNotHeld()
+    if let turn = lock.takeIfFree() { return try takeTurn(hasWaited: false, turn, body) }
+    // The thread that closes waits for the engine's threads: one of those must not wait for it.
+    guard !core.threads.areCurrent else { throw closingElsewhereError(core) }
+    try takeTurn(hasWaited: true, try lock.wait(), body)
+  }
+
   private func takeTurn(
-    _ core: EngineCore, hasWaited: Bool, _ turn: consuming ClosingPermit
+    hasWaited: Bool, _ turn: consuming ClosingPermit, _ body: (Bool) throws(StorageError) -> Void
   ) throws(StorageError) {
-    do throws(StorageError) { try closeAlone(core, hasWaited: hasWaited) } catch {
+    do throws(StorageError) { try body(hasWaited) } catch {
       lock.unlock(turn)
       throw error
     }
@@ -35,6 +39,7 @@ final class EngineCloser: @unchecked Sendable {
 
   private func closeAlone(_ core: EngineCore, hasWaited: Bool) throws(StorageError) {
     guard core.openFlag.isOpen else {
+      core.openFlag.closeSuspended()
       if hasWaited, let failure { throw failure }
       return
     }

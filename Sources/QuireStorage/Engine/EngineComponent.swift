@@ -52,7 +52,8 @@ extension EngineComponent {
 
   // MARK: Open or not
 
-  /// Throws `closed` after `close`, and `forkedProcess` in a child of the process that opened the database.
+  /// Throws `closed` after `close`, `suspended` after `suspend`, and `forkedProcess` in a child of the process that
+  /// opened the database.
   @inline(__always) package func checkOpen() throws(StorageError) {
     if !openFlag.isOpen { try checkStillOpen() }
   }
@@ -167,7 +168,10 @@ extension OpenFlag {
   /// The error of calls when the engine of the database at `path` is not open, or not this process's.
   func closedError(_ path: String) -> StorageError {
     guard isForked else {
-      return StorageError(.closed, "The database was closed. Open it again.", path: path)
+      guard isSuspended else { return StorageError(.closed, "The database was closed. Open it again.", path: path) }
+      return StorageError(
+        .suspended,
+        "The database was suspended, so that another process may open it. Call resume(), and begin anew.", path: path)
     }
     return StorageError(
       .forkedProcess,

@@ -3,14 +3,15 @@
 internal import Synchronization
 
 extension EngineCore {
+  /// What an async caller writes.
+  package typealias WriteBody<Result> = @Sendable (borrowing WriteTransaction) throws -> Result
+
   /// A write for an async caller: runs on the writer thread, which goes on to the next transaction while this one's
   /// commit waits for the disk.
-  package func writeAndNotify<Result: Sendable>(
-    _ body: @Sendable (borrowing WriteTransaction) throws -> Result, _ job: AsyncJob<Result>
-  ) {
+  package func writeAndNotify<Result: Sendable>(_ job: AsyncJob<WriteBody<Result>, Result>) {
     guard job.begin() else { return }
     do throws(WriteFailure) {
-      let (result, ticket) = try writeWithoutWaiting(body)
+      let (result, ticket) = try writeWithoutWaiting { tx throws in try job.takeWork()(tx) }
       guard let lsn = ticket.lsn else { return job.end(.success(result)) }
       // The core stays alive until the caller has been told.
       queue.notify(whenDurable: lsn) { [self] failure in

@@ -51,6 +51,8 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
   package let maintainer: Maintainer
   let appender: RecordAppender
   let closer = EngineCloser()
+  /// How many of the announced snapshots are pinned and not being read: no more than there are.
+  let restingPins = Atomic<Int>(0)
   /// Whether opening left it to a checkpoint to write home what the log held; set before anybody has the engine.
   package internal(set) var hasContinuedLog = false
   /// Whether opening is done with what the log held; set before anybody has the engine.
@@ -148,6 +150,9 @@ package final class EngineCore: EngineComponent, @unchecked Sendable {
     }
     return (slot, snapshot)
   }
+
+  /// The number of pins, reads of theirs left out; no more than `readerCount` counts of them.
+  var restingPinCount: Int { restingPins.load(ordering: .sequentiallyConsistent) }
 
   /// The number of readers and pins, the writer's own slot left out.
   package var readerCount: Int { slots.activeCount }

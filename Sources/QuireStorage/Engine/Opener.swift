@@ -2,8 +2,12 @@
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// Opens or creates a database.
@@ -11,12 +15,18 @@ package struct Opener {
   let path: String
   let options: StorageOptions
   let environment: StorageEnvironment
+  private let progress: RecoveryProgress?
 
   /// Prepares an opening; nothing is touched before `open`.
-  package init(path: String, options: StorageOptions, environment: StorageEnvironment) {
+  ///
+  /// - Parameter progress: is told how far a recovery has come.
+  package init(
+    path: String, options: StorageOptions, environment: StorageEnvironment, progress: RecoveryProgress? = nil
+  ) {
     self.path = path
     self.options = options
     self.environment = environment
+    self.progress = progress
   }
 
   /// Opens what is there, or creates it, and returns the running engine.
@@ -228,7 +238,7 @@ package struct Opener {
     // Read-only, it rests on what the system shows; whether the disk has it is for the next opening that writes to find
     // out.
     if !meta.isSettled {
-      try Recovery(core: core, scan: scan, reader: reader).run()
+      try Recovery(core: core, scan: scan, reader: reader, progress: progress).run()
       environment.noteRecovery?(.settled)
     }
     if !options.isReadOnly { RunFile.removeLeftover(environment.fileSystem, databasePath: path) }

@@ -38,6 +38,9 @@ public struct StorageOptions: Sendable {
   /// How many threads run the bodies of async reads, 1 to 64; they are started when they are needed, and take the reads
   /// in the order in which they were called. Reads that block their caller's thread are as many as there are callers.
   public var readerThreadCount: Int
+  /// When the files can be read, on Apple's systems for devices; elsewhere this changes nothing. What the system
+  /// chooses if nil. See `FileProtection`.
+  public var fileProtection: FileProtection?
 
   /// Settings; what is left out has the value that suits most.
   public init(

@@ -7,10 +7,13 @@ struct Recovery {
   let core: EngineCore
   let scan: LogScan
   let reader: LogReader
+  /// Who is told how far the replay has come, if somebody is.
+  let progress: RecoveryProgress?
 
   /// Replays the log and makes the result durable: in the data file, or in a log that goes on.
   ///
-  /// - Throws: `damagedLog`, `damagedPage`, `diskFull`, `inputOutput`, `failStop`.
+  /// - Throws: `damagedLog`, `damagedPage`, `diskFull`, `inputOutput`, `failStop`; an error that stands for another one
+  ///   if who is told has ended the opening.
   func run() throws(StorageError) {
     let permit = try core.writerLock.lock()
     do throws(StorageError) {
@@ -47,6 +50,7 @@ struct Recovery {
     prefaulter?.start()
     defer { prefaulter?.stop() }
     var batch = ReplayBatch(core.context, logByteCount: logByteCount, note: core.environment.noteRecovery)
+    try progress?.begin(logByteCount: logByteCount)
     for record in scan.records {
       var operations = LogOperationReader(reader.committedBody(of: record))
       do throws(StorageError) {
@@ -57,10 +61,12 @@ struct Recovery {
       guard !operations.isDamaged else {
         throw located(StorageError(.damagedLog, "A log record breaks the format. Restore a backup."), record)
       }
+      try progress?.didRead(byteCount: record.header.bodyByteCount, areApplied: batch.isEmpty)
     }
     // What is replayed stays in memory as long as it fits: a page may still turn out to be damaged, and a database that
     // is refused is left as it was.
     try batch.flush()
+    try progress?.didReplay()
     // Nothing waits for the log that this came from: before anybody sees the result it is durable, in the data file or
     // in the log, and there may be no log to flush until the next commit.
     let snapshot = core.resources.makeSnapshot(csn: scan.endCSN, endLSN: core.queue.durableLSN, permit)

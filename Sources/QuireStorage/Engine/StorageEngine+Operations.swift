@@ -135,16 +135,12 @@ extension EngineCore {
     _ progress: @escaping @Sendable (StorageProgress) throws -> Void,
     _ work: @escaping @Sendable (EngineCore, (StorageProgress) throws -> Void) throws -> Result
   ) async throws -> Result {
-    let job = AsyncJob<Result>()
-    return try await job.result {
-      try threads.runLongWork { [self] in
-        job.run {
-          try work(self) { report in
-            if job.cancellation.isSet || threads.mustStop { throw CancellationError() }
-            try progress(report)
-          }
-        }
+    let job = PlainJob<Result> { [self] cancellation in
+      try work(self) { report in
+        if cancellation.isSet || threads.mustStop { throw CancellationError() }
+        try progress(report)
       }
     }
+    return try await job.result { try threads.runLongWork { job.run() } }
   }
 }

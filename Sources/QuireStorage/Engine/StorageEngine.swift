@@ -1,5 +1,7 @@
 // The engine as users see it.
 
+internal import Synchronization
+
 /// An open database: an ordered, transactional key-value store with one writer and any number of readers.
 ///
 /// ```swift
@@ -12,6 +14,8 @@
 /// All methods may be called from any thread. `read` waits for no other transaction to end; `write` waits for other
 /// writers, and, with `Durability.full`, for the disk. In async functions use the async forms, which wait without
 /// blocking a thread of the cooperative pool.
+///
+/// The guide is <doc:Architecture>.
 public final class StorageEngine: Sendable {
   /// The parts of the engine, for the layers above.
   package let core: EngineCore
@@ -33,18 +37,52 @@ public final class StorageEngine: Sendable {
     try self.init(at: path, options: options, environment: StorageEnvironment())
   }
 
+  /// Opens the database at `path`, or creates it, and tells how far the replay of a log has come.
+  ///
+  /// - Parameters:
+  ///   - path: the data file.
+  ///   - options: how it is opened.
+  ///   - progress: called now and then while the log is replayed, on the calling thread; not at all if there is nothing
+  ///     to replay. What it throws ends the opening, and so does cancelling the task that calls: the files are left as
+  ///     they were.
+  /// - Throws: as the other form, `CancellationError`, and what `progress` throws.
+  public convenience init(
+    at path: String, options: StorageOptions = StorageOptions(), progress: (StorageProgress) throws -> Void
+  ) throws {
+    let core = try withoutActuallyEscaping(progress) { progress in
+      let recovery = RecoveryProgress(progress)
+      do throws(StorageError) {
+        return try Self.open(path, options, StorageEnvironment(), recovery)
+      } catch { throw recovery.failure ?? error }
+    }
+    self.init(core: core)
+  }
+
   /// Opens a database in surroundings of the caller's making.
+  ///
+  /// - Parameter progress: is told how far a recovery has come. What that throws ends the opening with an error that
+  ///   stands for it.
   package init(
-    at path: String, options: StorageOptions, environment: StorageEnvironment
+    at path: String, options: StorageOptions, environment: StorageEnvironment, progress: RecoveryProgress? = nil
   ) throws(StorageError) {
+    core = try Self.open(path, options, environment, progress)
+  }
+
+  private static func open(
+    _ path: String, _ options: StorageOptions, _ environment: StorageEnvironment, _ progress: RecoveryProgress?
+  ) throws(StorageError) -> EngineCore {
     guard !path.utf8.contains(0) else {
       throw StorageError(
         .invalidOption, "The path has a zero byte in it, behind which the system does not look. Choose another one.",
         path: path)
     }
     // The log lies beside the data file: a link to that, or a change of the working directory, must not lead elsewhere.
+    var environment = environment
+    if let protection = options.fileProtection {
+      environment.fileSystem = environment.fileSystem.protecting(protection)
+    }
     let path = environment.fileSystem.canonicalPath(path)
-    core = try Opener(path: path, options: options, environment: environment).open()
+    return try Opener(path: path, options: options, environment: environment, progress: progress).open()
   }
 
   /// Makes an empty database in memory, which is gone with the engine.
@@ -113,8 +151,8 @@ public final class StorageEngine: Sendable {
     _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Result
   ) async throws -> Result {
     try core.checkOpen()
-    let job = AsyncJob<Result>()
-    return try await job.result { try core.threads.runReader { [core] in job.run { try core.read(body) } } }
+    let job = PlainJob<Result> { [core] _ in try core.read(body) }
+    return try await job.result { try core.threads.runReader { job.run() } }
   }
 
   /// Runs `body` as the only write transaction, on a thread of the engine's, and returns when its commit is
@@ -127,8 +165,8 @@ public final class StorageEngine: Sendable {
     _ body: @escaping @Sendable (borrowing WriteTransaction) throws -> Result
   ) async throws -> Result {
     try core.checkOpen()
-    let job = AsyncJob<Result>()
-    return try await job.result { try core.threads.runWriter { [core] in core.writeAndNotify(body, job) } }
+    let job = AsyncJob<EngineCore.WriteBody<Result>, Result>(body)
+    return try await job.result { try core.threads.runWriter { [core] in core.writeAndNotify(job) } }
   }
 
   /// Keeps the newest durable snapshot for as long as the returned object lives.
@@ -182,27 +220,40 @@ public final class PinnedSnapshot: @unchecked Sendable {
   fileprivate init(_ core: EngineCore) throws(StorageError) {
     self.core = core
     (slot, snapshot) = try core.pin()
+    core.restingPins.add(1, ordering: .sequentiallyConsistent)
   }
 
-  deinit { core.slots.end(slot) }
+  deinit {
+    // In this order: the pins that are counted have their slots.
+    core.restingPins.subtract(1, ordering: .sequentiallyConsistent)
+    core.slots.end(slot)
+  }
+
+  /// Whether it is one of `engine`'s.
+  package func isOf(_ engine: StorageEngine) -> Bool { core === engine.core }
 
   /// The commit that this snapshot shows.
   public var csn: CSN { snapshot.csn }
 
   /// Runs `body` on the snapshot. Any number of threads may do so at once.
   ///
-  /// - Throws: `forkedProcess`, `limitReached` as `StorageEngine.read`, and what `body` throws.
+  /// - Throws: `suspended`, `forkedProcess`, `limitReached` as `StorageEngine.read`, and what `body` throws.
   public func read<Result>(_ body: (borrowing ReadTransaction) throws -> Result) throws -> Result {
     try body(try beginRead())
   }
 
   /// A transaction on the snapshot, which must not outlive it.
   ///
-  /// - Throws: `forkedProcess`, `limitReached`.
+  /// - Throws: `suspended`, `forkedProcess`, `limitReached`.
   package func beginRead() throws(StorageError) -> ReadTransaction {
     try core.checkOpen()
     // A slot of its own for each call: the pin's protects the snapshot, this one the addresses that the call takes.
     let slot = try core.slots.announce(snapshot.csn)
+    // Looked at again now that `suspend` would see the slot.
+    do throws(StorageError) { try core.checkOpen() } catch {
+      core.slots.end(slot)
+      throw error
+    }
     return ReadTransaction(core.slots, core.reader, slot: slot, snapshot: snapshot)
   }
 }

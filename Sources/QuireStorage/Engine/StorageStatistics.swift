@@ -6,7 +6,9 @@ internal import Synchronization
 ///
 /// Hits of the cache are not counted: a hit is a dozen instructions that read and never write, and a counter would make
 /// every reader write to memory that all of them share.
-public struct StorageStatistics: Sendable {
+///
+/// Encoded by the names of its properties, for monitoring; later versions may have more of them.
+public struct StorageStatistics: Codable, Equatable, Sendable {
   /// Commits that changed something.
   public let commits: Int
   /// Successful syncs of log files.
@@ -55,7 +57,9 @@ public struct StorageStatistics: Sendable {
   public let oldestCSN: CSN
 
   /// How many commits the oldest snapshot in use is behind the newest.
-  public var oldestSnapshotAge: Int { Int(publishedCSN.rawValue - min(oldestCSN, publishedCSN).rawValue) }
+  public var oldestSnapshotAge: Int {
+    Int(clamping: publishedCSN.rawValue - min(oldestCSN, publishedCSN).rawValue)
+  }
 }
 
 extension StorageStatistics {

@@ -118,6 +118,8 @@ package enum FileChange: Sendable {
 /// The operations on names. Names become durable only when their directory is synced.
 package protocol FileSystem: AnyObject, Sendable {
   func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File
+  /// The same file system, where files that are opened for writing get a class of protection.
+  func protecting(_ protection: FileProtection) -> any FileSystem
   /// Gives the file at `path` a second name; fails with `EEXIST` if that is taken.
   func link(_ path: String, to newPath: String) throws(SystemError)
   /// Gives the file at `path` the name `newPath`, which is taken from whatever file has it, in one step.
@@ -141,6 +143,9 @@ package protocol FileSystem: AnyObject, Sendable {
 }
 
 extension FileSystem {
+  /// Itself: what a file system without such classes gives.
+  package func protecting(_ protection: FileProtection) -> any FileSystem { self }
+
   /// The path as it is: what a file system without links gives.
   package func canonicalPath(_ path: String) -> String { path }
 

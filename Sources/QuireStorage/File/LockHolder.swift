@@ -2,15 +2,19 @@
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// Finds the process that holds a `flock`.
 enum LockHolder {
   /// The holder's process id, or nil where the system does not tell (no /proc, or a process of another namespace).
   static func find(_ identity: FileIdentity) -> Int32? {
-    #if os(Linux)
+    #if os(Linux) || os(Android)
       // Where many locks come and go, what is read in several pieces may lack a line that was there all the time.
       for _ in 0..<attemptCount {
         if let process = search(identity) { return process }
@@ -19,7 +23,7 @@ enum LockHolder {
     return nil
   }
 
-  #if os(Linux)
+  #if os(Linux) || os(Android)
     private static let attemptCount = 4
 
     private static func search(_ identity: FileIdentity) -> Int32? {
@@ -41,9 +45,9 @@ enum LockHolder {
 
     /// The content of a file of unknown length, such as those of /proc; nil if it cannot be read.
     private static func readAll(_ path: String) -> String? {
-      let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+      let descriptor = systemOpen(path, O_RDONLY | O_CLOEXEC)
       guard descriptor >= 0 else { return nil }
-      defer { _ = Glibc.close(descriptor) }
+      defer { systemClose(descriptor) }
       var bytes: [UInt8] = []
       var chunk = [UInt8](repeating: 0, count: 4096)
       while true {

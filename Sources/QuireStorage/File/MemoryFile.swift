@@ -2,8 +2,12 @@
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 internal import Synchronization
 
@@ -99,10 +103,10 @@ final class MemoryBytes: Sendable {
       let whole = VirtualMemory(base: memory - start, byteCount: region.count)
       // Up to the next page of the system by hand, then page by page to the end of the region, behind which all is
       // zero anyway.
-      let edge = min(part.count, ((start + 4095) & ~4095) - start)
+      let edge = min(part.count, VirtualMemory.endOfSystemPage(start) - start)
       memset(memory, 0, edge)
       let end = part.upperBound - region.lowerBound
-      isDone = whole.discard(start..<min(region.count, (end + 4095) & ~4095)) && isDone
+      isDone = whole.discard(start..<min(region.count, VirtualMemory.endOfSystemPage(end))) && isDone
     }
     return isDone
   }

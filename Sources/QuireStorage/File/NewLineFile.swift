@@ -2,8 +2,12 @@
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// A file that was not there before, and which nobody else may read: it can have rows of a database.
@@ -31,11 +35,6 @@ package final class NewLineFile: Sendable {
 
   /// What was appended is in the file.
   package func close() throws(SystemError) {
-    #if canImport(Darwin)
-      let result = Darwin.close(descriptor)
-    #else
-      let result = Glibc.close(descriptor)
-    #endif
-    guard result == 0 else { throw SystemError(code: errno, call: "close") }
+    guard systemClose(descriptor) == 0 else { throw SystemError(code: errno, call: "close") }
   }
 }

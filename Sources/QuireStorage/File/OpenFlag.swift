@@ -2,8 +2,12 @@
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 internal import Synchronization
 
@@ -64,6 +68,7 @@ struct OpenFlag: @unchecked Sendable {
   private static let closed: UInt = 2
   fileprivate static let forked: UInt = 3
   private static let undecided: UInt = 4
+  private static let suspended: UInt = 5
 
   private let word: UnsafeMutablePointer<Word>
 
@@ -105,6 +110,18 @@ struct OpenFlag: @unchecked Sendable {
   /// Says what has been decided. No more than a look at the readers lies between.
   func endClosing(isOpen: Bool) { change(from: Self.undecided, to: isOpen ? Self.open : Self.closed) }
 
+  /// Whether it has been given up for a while, or is about to be.
+  var isSuspended: Bool { word.pointee.state.load(ordering: .acquiring) == Self.suspended }
+
+  /// Says that it is given up for a while: from now on nobody is let in.
+  func beginSuspension() { change(from: Self.open, to: Self.suspended) }
+
+  /// Says that it is not given up after all.
+  func endSuspension() { change(from: Self.suspended, to: Self.open) }
+
+  /// Says that what was given up for a while is closed.
+  func closeSuspended() { change(from: Self.suspended, to: Self.closed) }
+
   /// In a forked child nothing changes.
   private func change(from old: UInt, to new: UInt) {
     _ = word.pointee.state.compareExchange(expected: old, desired: new, ordering: .sequentiallyConsistent)
@@ -122,7 +139,7 @@ struct OpenFlag: @unchecked Sendable {
 
   /// Gives the word back, for the next one; nobody asks from now on.
   func release() {
-    for state in [Self.open, Self.closed] {
+    for state in [Self.open, Self.closed, Self.suspended] {
       let (isDone, _) = word.pointee.state.compareExchange(
         expected: state, desired: Self.unused, ordering: .acquiringAndReleasing)
       if isDone { return }

@@ -2,8 +2,12 @@
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 internal import CQuirePlatform
 internal import Synchronization
@@ -13,9 +17,18 @@ internal import Synchronization
 /// Belongs to the process that made it: in a child that was forked later it changes no names and makes no files.
 package final class RealFileSystem: FileSystem {
   private let fork = ForkCheck()
+  /// What files get that are opened for writing.
+  private let protection: FileProtection?
 
-  /// Makes one; all are alike.
-  package init() {}
+  /// Makes one that leaves files in the class of their folder.
+  package init() { protection = nil }
+
+  /// Makes one.
+  ///
+  /// - Parameter protection: the class that files get which are opened for writing, on systems that know such classes.
+  private init(protection: FileProtection) { self.protection = protection }
+
+  package func protecting(_ protection: FileProtection) -> any FileSystem { RealFileSystem(protection: protection) }
 
   package func open(_ path: String, _ mode: OpenMode) throws(SystemError) -> any File {
     if mode != .readOnly { try fork.check("open") }
@@ -28,44 +41,34 @@ package final class RealFileSystem: FileSystem {
     // O_NONBLOCK: opening a FIFO must not wait for its other end. It has no effect on regular files.
     // 0600: the rows are the owner's business until they say otherwise.
     while true {
-      #if canImport(Darwin)
-        let descriptor = Darwin.open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o600)
-      #else
-        let descriptor = Glibc.open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o600)
-      #endif
-      if descriptor >= 0 { return RealFile(descriptor: descriptor, path: path) }
+      let descriptor = systemOpen(path, flags | O_CLOEXEC | O_NONBLOCK)
+      if descriptor >= 0 {
+        let file = RealFile(descriptor: descriptor, path: path)
+        if mode != .readOnly, let protection {
+          do throws(SystemError) { try file.protect(protection) } catch {
+            if mode == .createNew { try unlink(path) }
+            throw error
+          }
+        }
+        return file
+      }
       if errno != EINTR { throw SystemError(code: errno, call: "open") }
     }
   }
 
   package func link(_ path: String, to newPath: String) throws(SystemError) {
     try fork.check("link")
-    #if canImport(Darwin)
-      let result = Darwin.link(path, newPath)
-    #else
-      let result = Glibc.link(path, newPath)
-    #endif
-    if result != 0 { throw SystemError(code: errno, call: "link") }
+    if systemLink(path, newPath) != 0 { throw SystemError(code: errno, call: "link") }
   }
 
   package func rename(_ path: String, to newPath: String) throws(SystemError) {
     try fork.check("rename")
-    #if canImport(Darwin)
-      let result = Darwin.rename(path, newPath)
-    #else
-      let result = Glibc.rename(path, newPath)
-    #endif
-    if result != 0 { throw SystemError(code: errno, call: "rename") }
+    if systemRename(path, newPath) != 0 { throw SystemError(code: errno, call: "rename") }
   }
 
   package func unlink(_ path: String) throws(SystemError) {
     try fork.check("unlink")
-    #if canImport(Darwin)
-      let result = Darwin.unlink(path)
-    #else
-      let result = Glibc.unlink(path)
-    #endif
-    if result != 0 { throw SystemError(code: errno, call: "unlink") }
+    if systemUnlink(path) != 0 { throw SystemError(code: errno, call: "unlink") }
   }
 
   package func canonicalPath(_ path: String) -> String {
@@ -144,15 +147,26 @@ package final class RealFile: File {
 
   deinit { close() }
 
+  /// Gives the file a class of protection; nothing on file systems and systems that have none.
+  fileprivate func protect(_ protection: FileProtection) throws(SystemError) {
+    #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+      if fcntl(descriptor.load(ordering: .relaxed), F_SETPROTECTIONCLASS, protection.number) != 0, errno != ENOTSUP {
+        throw SystemError(code: errno, call: "F_SETPROTECTIONCLASS")
+      }
+    #endif
+  }
+
   package func readSome(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
-    let count = pread(descriptor.load(ordering: .relaxed), buffer.baseAddress, buffer.count, off_t(offset))
+    guard let base = buffer.baseAddress else { return 0 }
+    let count = pread(descriptor.load(ordering: .relaxed), base, buffer.count, off_t(offset))
     guard count >= 0 else { throw SystemError(code: errno, call: "pread") }
     return count
   }
 
   package func writeSome(_ buffer: UnsafeRawBufferPointer, at offset: Int) throws(SystemError) -> Int {
     try fork.check("pwrite")
-    let count = pwrite(descriptor.load(ordering: .relaxed), buffer.baseAddress, buffer.count, off_t(offset))
+    guard let base = buffer.baseAddress else { return 0 }
+    let count = pwrite(descriptor.load(ordering: .relaxed), base, buffer.count, off_t(offset))
     guard count >= 0 else { throw SystemError(code: errno, call: "pwrite") }
     return count
   }
@@ -268,10 +282,6 @@ package final class RealFile: File {
     // A program that is being started has a copy of the descriptor until it runs, and with it the lock. In a forked
     // child the lock is the parent's.
     if isLocked.load(ordering: .relaxed), !fork.isChild { _ = flock(old, LOCK_UN) }
-    #if canImport(Darwin)
-      _ = Darwin.close(old)
-    #else
-      _ = Glibc.close(old)
-    #endif
+    systemClose(old)
   }
 }

@@ -36,18 +36,34 @@
       }
     }
 
+    /// Adds the words of a stripe to `sums`, and what they are under the secret, the halves of each multiplied, to
+    /// `products`: in place, as each vector in between would be copied from memory to memory.
+    @_transparent
+    static func add(
+      _ stripe: PlainLanes, _ secret: PlainLanes, to sums: inout PlainLanes, _ products: inout PlainLanes
+    ) {
+      add(stripe.a, secret.a, to: &sums.a, &products.a)
+      add(stripe.b, secret.b, to: &sums.b, &products.b)
+      add(stripe.c, secret.c, to: &sums.c, &products.c)
+      add(stripe.d, secret.d, to: &sums.d, &products.d)
+      add(stripe.e, secret.e, to: &sums.e, &products.e)
+      add(stripe.f, secret.f, to: &sums.f, &products.f)
+      add(stripe.g, secret.g, to: &sums.g, &products.g)
+      add(stripe.h, secret.h, to: &sums.h, &products.h)
+    }
+
+    @_transparent
+    private static func add(_ word: UInt64, _ secret: UInt64, to sum: inout UInt64, _ product: inout UInt64) {
+      let keyed = word ^ secret
+      sum = sum &+ word
+      product = product &+ (keyed & 0xffff_ffff) &* (keyed &>> 32)
+    }
+
     @_transparent
     static func ^ (left: PlainLanes, right: PlainLanes) -> PlainLanes {
       PlainLanes(
         left.a ^ right.a, left.b ^ right.b, left.c ^ right.c, left.d ^ right.d,
         left.e ^ right.e, left.f ^ right.f, left.g ^ right.g, left.h ^ right.h)
-    }
-
-    @_transparent
-    static func & (left: PlainLanes, right: PlainLanes) -> PlainLanes {
-      PlainLanes(
-        left.a & right.a, left.b & right.b, left.c & right.c, left.d & right.d,
-        left.e & right.e, left.f & right.f, left.g & right.g, left.h & right.h)
     }
 
     @_transparent

@@ -103,9 +103,13 @@ extension XXH3 {
     /// lanes: the compiler sees that the upper halves of both factors are zero.
     @inline(__always)
     mutating func add(_ stripe: Lanes, _ secret: Lanes) {
-      let keyed = stripe ^ secret
-      words = words &+ stripe
-      products = products &+ (keyed & Lanes(repeating: 0xffff_ffff)) &* (keyed &>> 32)
+      #if DEBUG
+        Lanes.add(stripe, secret, to: &words, &products)
+      #else
+        let keyed = stripe ^ secret
+        words = words &+ stripe
+        products = products &+ (keyed & Lanes(repeating: 0xffff_ffff)) &* (keyed &>> 32)
+      #endif
     }
 
     /// Takes in `count` stripes from `bytes` on.

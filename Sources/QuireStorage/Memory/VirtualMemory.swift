@@ -5,8 +5,12 @@ internal import Synchronization
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// The memory of the process that the language and its library take.
@@ -47,10 +51,13 @@ struct VirtualMemory {
   ///
   /// - Parameter alignment: a power of two, at least the system's page size.
   static func reserve(byteCount: Int, alignment: Int = 4096) throws(StorageError) -> VirtualMemory {
+    assert(alignment >= 4096 && alignment & (alignment - 1) == 0, "an alignment of \(alignment) is no power of two")
     let slack = alignment > 4096 ? alignment : 0
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
     let (count, access) = (byteCount + slack, PROT_READ | PROT_WRITE)
-    guard EngineMemory.isGranted(), let raw = mmap(nil, count, access, flags, -1, 0), raw != MAP_FAILED else {
+    // Not every system says that it may be null.
+    let mapped: UnsafeMutableRawPointer? = EngineMemory.isGranted() ? mmap(nil, count, access, flags, -1, 0) : nil
+    guard let raw = mapped, raw != MAP_FAILED else {
       throw StorageError(
         .limitReached, "The system gave no memory (\(byteCount) bytes). Use a smaller cacheSize.",
         systemError: SystemError(code: errno, call: "mmap"))
@@ -67,14 +74,14 @@ struct VirtualMemory {
 
   /// Asks the system to back the range with huge pages where it can.
   func adviseHugePages() {
-    #if os(Linux)
+    #if os(Linux) || os(Android)
       _ = madvise(base, byteCount, MADV_HUGEPAGE)
     #endif
   }
 
   /// Asks the system to leave the range in pages of the usual size.
   func refuseHugePages() {
-    #if os(Linux)
+    #if os(Linux) || os(Android)
       _ = madvise(base, byteCount, MADV_NOHUGEPAGE)
     #endif
   }
@@ -89,8 +96,10 @@ struct VirtualMemory {
   /// Gives back the memory of the whole system pages in a range, whose bytes are zero from then on; the addresses stay.
   /// False if the system refused.
   func discard(_ range: Range<Int>) -> Bool {
-    let start = (range.lowerBound + 4095) & ~4095
-    let end = range.upperBound & ~4095
+    assert(range.lowerBound >= 0 && range.upperBound <= byteCount, "memory of somebody else is discarded")
+    // Where pages have 16 KiB, as on phones, the system refuses an address that is at the beginning of none.
+    let start = Self.endOfSystemPage(range.lowerBound)
+    let end = range.upperBound & ~(Self.systemPageByteCount - 1)
     guard end > start else { return true }
     // Mapped over rather than advised: what advice does to the bytes differs from system to system.
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED
@@ -98,14 +107,19 @@ struct VirtualMemory {
     return result != MAP_FAILED
   }
 
+  /// A power of two.
   private static let systemPageByteCount = Int(getpagesize())
+
+  /// The place itself if a page of the system begins there, else where the next one begins.
+  static func endOfSystemPage(_ place: Int) -> Int { (place + systemPageByteCount - 1) & ~(systemPageByteCount - 1) }
 
   /// Gives the memory of a part of a range back to the system and keeps its addresses: it reads as zeros, or as before,
   /// until it is written to. False if that cannot be: a part that is not made of whole pages of the system.
   static func discard(_ base: UnsafeMutableRawPointer, byteCount: Int) -> Bool {
+    assert(byteCount >= 0, "a part has a negative length")
     // The system would round the length up, to what others may own.
     guard byteCount % systemPageByteCount == 0 else { return false }
-    #if os(Linux)
+    #if os(Linux) || os(Android)
       return madvise(base, byteCount, MADV_DONTNEED) == 0
     #else
       return madvise(base, byteCount, MADV_FREE) == 0

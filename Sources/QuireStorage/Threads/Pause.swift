@@ -5,8 +5,12 @@ internal import Dispatch
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// A pause of a thread that waits for a moment and looks again, and the clock that it goes by. In debug builds a

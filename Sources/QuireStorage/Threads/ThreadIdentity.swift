@@ -2,8 +2,12 @@
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// The identity of the calling thread.
@@ -13,10 +17,10 @@ enum ThreadIdentity {
     #if DEBUG
       if let thread = ThreadSeam.current { return thread.identity }
     #endif
-    #if canImport(Darwin)
-      return UInt(bitPattern: pthread_self())
-    #else
+    #if canImport(Glibc)
       return UInt(pthread_self())
+    #else
+      return UInt(bitPattern: pthread_self())
     #endif
   }
 }

@@ -40,7 +40,11 @@
 
     /// The calling thread, if it belongs to a schedule.
     package static var current: (any ScheduledThread)? {
-      get { word.value.map { Unmanaged<Holder>.fromOpaque($0).takeUnretainedValue().thread } }
+      get {
+        // No closure: all atomics come here, mostly for nothing, and nothing is optimised.
+        guard let holder = word.value else { return nil }
+        return Unmanaged<Holder>.fromOpaque(holder).takeUnretainedValue().thread
+      }
       set {
         if let old = word.value { Unmanaged<Holder>.fromOpaque(old).release() }
         word.value = newValue.map { Unmanaged.passRetained(Holder($0)).toOpaque() }
@@ -48,6 +52,9 @@
     }
 
     /// A step of the calling thread, if it belongs to a schedule.
-    static func step() { current?.step() }
+    static func step() {
+      if word.value == nil { return }
+      current?.step()
+    }
   }
 #endif

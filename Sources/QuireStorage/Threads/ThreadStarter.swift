@@ -4,8 +4,12 @@ internal import CQuirePlatform
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// Starts threads; tests put in one that has none to give.
@@ -45,6 +49,12 @@ package struct ThreadStarter: Sendable {
     #if canImport(Darwin)
       var thread: pthread_t?
       result = pthread_create(&thread, &attributes, { runThread($0) }, argument.toOpaque())
+    #elseif canImport(Musl)
+      var thread: pthread_t?
+      result = pthread_create(&thread, &attributes, { $0.flatMap(runThread) }, argument.toOpaque())
+    #elseif canImport(Android)
+      var thread = pthread_t()
+      result = pthread_create(&thread, &attributes, threadMain, argument.toOpaque())
     #else
       var thread = pthread_t()
       result = pthread_create(&thread, &attributes, { $0.flatMap(runThread) }, argument.toOpaque())
@@ -60,6 +70,18 @@ private final class ThreadBody: Sendable {
   let run: @Sendable () -> Void
   init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 }
+
+#if canImport(Android)
+  /// What threads begin with. Whether the argument and the result may be null is another matter in each version of the
+  /// headers: the compiler takes the function that fits. Nobody asks for the result.
+  private func threadMain(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer {
+    runThread(argument) ?? argument
+  }
+
+  private func threadMain(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    argument.flatMap(runThread)
+  }
+#endif
 
 private func runThread(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
   // The body's references end with this call, and before the thread does.

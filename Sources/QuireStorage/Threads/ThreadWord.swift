@@ -3,8 +3,12 @@
 #if DEBUG
   #if canImport(Darwin)
     internal import Darwin
-  #else
+  #elseif canImport(Glibc)
     internal import Glibc
+  #elseif canImport(Musl)
+    internal import Musl
+  #elseif canImport(Android)
+    internal import Android
   #endif
 
   /// A word of each thread's own, nil at first. It is made once, at its first use, and never given up.

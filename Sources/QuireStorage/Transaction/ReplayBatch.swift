@@ -37,6 +37,9 @@ struct ReplayBatch {
     applier = BatchApplier(context.editor)
   }
 
+  /// Whether all operations that it took have been applied.
+  var isEmpty: Bool { operations.count == 0 }
+
   /// Takes the next operation of the log, whose bytes stay where they are until the batch ends.
   ///
   /// - Throws: `damagedLog` for what no transaction could have logged; what reading pages throws.

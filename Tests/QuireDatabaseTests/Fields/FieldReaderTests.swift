@@ -82,6 +82,32 @@ import Testing
     }
   #endif
 
+  @Test("Rows above a number are those of all rows that are", arguments: [0, 200])
+  func readsRowsAboveANumber(otherCount: Int) throws {
+    let folder = try TestFolder()
+    let db = try folder.open()
+    let rows = Rows("wide")
+    // Where most rows are of another collection, rows are looked up one by one.
+    try fill(db, Rows("others"), otherCount, seed: 10)
+    try fill(db, rows, 50, seed: 11)
+    try fill(db, Rows("more"), otherCount / 2, seed: 12)
+    try db.read { tx throws in
+      let all = try tx[rows].rowIDs.sorted()
+      let reader = FieldReader(tx[rows])
+      let numbers: [Int64] = [.min, 0, all[0].rawValue - 1, all[0].rawValue, all[20].rawValue, all[49].rawValue, .max]
+      for number in numbers {
+        for limit in [1, 7, 50] {
+          var seen: [RowID] = []
+          try reader.forEachRow(above: RowID(number)) { rowID, _ in
+            seen.append(rowID)
+            return seen.count < limit
+          }
+          #expect(seen == Array(all.filter { $0.rawValue > number }.prefix(limit)), "above \(number)")
+        }
+      }
+    }
+  }
+
   // MARK: Older rows
 
   private struct Older: Codable, Sendable {

@@ -106,6 +106,10 @@ import Testing
     try db.read { tx throws in try compare(tx, &random, what) }
   }
 
+  private static func read(_ pin: PinnedSnapshot, _ random: inout SeededRandom) throws {
+    try pin.read { tx throws in try compare(tx, &random, "pin") }
+  }
+
   @Test(arguments: [Durability.relaxed, .full])
   func everyReadIsThatOfItsSnapshot(_ durability: Durability) async throws {
     let folder = try TestFolder()
@@ -143,7 +147,7 @@ import Testing
         var pins: [PinnedSnapshot] = []
         while signals.writersLeft.load(ordering: .acquiring) > 0 {
           if pins.count < 5 { pins.append(try db.pin()) }
-          for pin in pins { try pin.read { tx throws in try Self.compare(tx, &random, "pin") } }
+          for pin in pins { try Self.read(pin, &random) }
           switch random.below(20) {
           case 0: pins.remove(at: random.below(pins.count))
           case 1: try pins[random.below(pins.count)].advance()

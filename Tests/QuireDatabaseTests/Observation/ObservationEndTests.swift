@@ -60,7 +60,7 @@ import Testing
     #expect(try synchronously { try folder.open().path } == folder.path)
   }
 
-  private func opened(_ folder: TestFolder) throws -> Observation<Int> {
+  private func opened(_ folder: TestFolder) throws -> ObservedResults<Int> {
     try folder.open().observe { tx in tx.count }
   }
 

@@ -156,6 +156,20 @@ import Testing
     #expect(try await iterator.next() == -1)
   }
 
+  @Test func runsAgainWhenAnExtensionThatWasLookedForByItsTypeComesOrGoes() async throws {
+    let names = db.observe { tx in try tx.registeredExtensions(ValueIndex<String, String>.self).map(\.name) }
+    var iterator = names.makeAsyncIterator()
+    #expect(try await iterator.next() == [])
+    let serving = db.observe { tx in try tx.access(ValueIndex<String, String>.self, serving: "other") == nil }
+    var second = serving.makeAsyncIterator()
+    #expect(try await second.next() == true)
+    try await db.register(Self.makeIndex())
+    #expect(try await iterator.next() == ["byTitle"])
+    #expect(try await second.next() == true)
+    try await db.unregister(extensionNamed: "byTitle")
+    #expect(try await iterator.next() == [])
+  }
+
   @Test func commitsOfExtensionsAloneAreNotTold() async throws {
     let pin = try db.pin()
     let stream = db.commits

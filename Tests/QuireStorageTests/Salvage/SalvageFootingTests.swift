@@ -12,7 +12,7 @@ import Testing
   }
 
   /// Old leaves of the catalog name old roots, and all that these lead to may be whole.
-  @Test(arguments: 1...12 as ClosedRange<UInt64>, [true, false])
+  @Test(arguments: 1...UInt64(TestSize.trials(12, divisor: 3)), [true, false])
   func anOldCatalogHidesNoLeaf(seed: UInt64, isClosed: Bool) throws {
     let database = try SalvageDatabase(seed: seed, isClosed: isClosed)
     let damaged = database.catalogPages.union(database.freeMapPages)

@@ -16,6 +16,11 @@ struct FolderImage: Equatable {
     var inode: UInt64
     var seconds: Int
     var nanoseconds: Int
+
+    static func == (left: Entry, right: Entry) -> Bool {
+      equal(left.bytes, right.bytes) && left.inode == right.inode
+        && (left.seconds, left.nanoseconds) == (right.seconds, right.nanoseconds)
+    }
   }
   var entries: [String: Entry] = [:]
 

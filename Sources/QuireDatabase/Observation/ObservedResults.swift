@@ -21,7 +21,9 @@ internal import Synchronization
 ///
 /// Ends when the database is closed or has gone, or the task was cancelled; and with an error: that of the closure, or
 /// the one by which a failed write has stopped all writing. Each iterator observes on its own.
-public struct Observation<Value: Sendable>: AsyncSequence, Sendable {
+///
+/// The guide is <doc:Observation>.
+public struct ObservedResults<Value: Sendable>: AsyncSequence, Sendable {
   /// What is delivered.
   public typealias Element = Value
   /// What the closure throws, or a `DatabaseError`.
@@ -52,33 +54,33 @@ public struct Observation<Value: Sendable>: AsyncSequence, Sendable {
   }
 }
 
-extension Observation where Value: Equatable {
+extension ObservedResults where Value: Equatable {
   /// The same without results that are equal to the one before.
-  public func removingDuplicates() -> DistinctObservation<Value> { DistinctObservation(all: self) }
+  public func removingDuplicates() -> DistinctObservedResults<Value> { DistinctObservedResults(all: self) }
 }
 
 /// The results of an observation that differ from the one before.
-public struct DistinctObservation<Value: Sendable & Equatable>: AsyncSequence, Sendable {
+public struct DistinctObservedResults<Value: Sendable & Equatable>: AsyncSequence, Sendable {
   /// What is delivered.
   public typealias Element = Value
-  /// As those of `Observation`.
+  /// As those of `ObservedResults`.
   public typealias Failure = any Error
 
-  fileprivate let all: Observation<Value>
+  fileprivate let all: ObservedResults<Value>
 
   /// Begins to observe with the first call of its `next`.
   public func makeAsyncIterator() -> Iterator { Iterator(all: all.makeAsyncIterator()) }
 
   /// Takes the results one after the other.
   public struct Iterator: AsyncIteratorProtocol {
-    fileprivate var all: Observation<Value>.Iterator
+    fileprivate var all: ObservedResults<Value>.Iterator
     private var last: Value?
 
-    fileprivate init(all: Observation<Value>.Iterator) { self.all = all }
+    fileprivate init(all: ObservedResults<Value>.Iterator) { self.all = all }
 
     /// The next result that differs from the one before.
     ///
-    /// - Throws: as that of `Observation`.
+    /// - Throws: as that of `ObservedResults`.
     public mutating func next() async throws -> Value? {
       while let value = try await all.next() {
         if value == last { continue }
@@ -97,6 +99,10 @@ struct ObservedRead<Value: Sendable>: Sendable {
   private weak let core: DatabaseCore?
   let history: CommitHistory
   let hub: ObservationHub
+  private let suspension: Suspension
+  private let path: String
+  /// The file's, which messages of the engine have: another one if `path` is relative, or that of a link.
+  private let filePath: String
   private let options: Connection.Options
   private let site: CallSite
   private let body: @Sendable (ReadTransaction) throws -> Value
@@ -108,6 +114,7 @@ struct ObservedRead<Value: Sendable>: Sendable {
     self.core = core
     history = core.history
     hub = core.observers
+    (suspension, path, filePath) = (core.suspension, core.path, core.storage.file.path)
     self.options = options
     self.site = site
     self.body = body
@@ -124,6 +131,18 @@ struct ObservedRead<Value: Sendable>: Sendable {
     }
   }
 
+  /// Returns when the database is not suspended, if the error is that it is; does not keep it open meanwhile.
+  ///
+  /// - Throws: the error, if it is another one; `closed`, `CancellationError`.
+  func waitUntilResumed(after error: DatabaseError) async throws {
+    guard error.code == .suspended, error.path == path || error.path == filePath else { throw error }
+    if suspension.suspendedCSN == nil {
+      // It is about to be, and waits for a transaction; or is not any more.
+      try await Task.sleep(for: .milliseconds(5))
+    }
+    try await suspension.wait(path)
+  }
+
   /// Takes an observer in; nil if the database has gone.
   func add() -> Int? { core.map { hub.add($0) } }
 
@@ -133,18 +152,14 @@ struct ObservedRead<Value: Sendable>: Sendable {
     guard let core else { return nil }
     let connection = Connection(core, options)
     try connection.check(.asynchronousReads)
-    let job = AsyncJob<Value?>(cancelled: .success(nil))
+    let job = PlainJob<Value?>(cancelled: .success(nil)) { [hub, site, body] _ in
+      hub.beginRun(id)
+      let (value, reads, csn) = try core.observedRead(connection, site, body)
+      hub.endRun(id, reads, at: csn)
+      return value
+    }
     return try await job.result {
-      try core.wrapping { () throws(StorageError) in
-        try core.storage.threads.runReader { [hub, site, body] in
-          job.run {
-            hub.beginRun(id)
-            let (value, reads, csn) = try core.observedRead(connection, site, body)
-            hub.endRun(id, reads, at: csn)
-            return value
-          }
-        }
-      }
+      try core.wrapping { () throws(StorageError) in try core.storage.threads.runReader { job.run() } }
     }
   }
 }
@@ -172,13 +187,22 @@ private final class Observer<Value: Sendable>: Sendable {
       if !isFirst {
         guard try await source.hub.waitUntilDue(id) else { return end() }
       }
-      guard let value = try await source.run(id) else { return end() }
+      guard let value = try await read(id) else { return end() }
       return value
     } catch {
       end()
       // It is being closed, or was in the same moment.
       if (error as? DatabaseError)?.code == .closed, source.hub.isClosed || !source.isOpen { return nil }
       throw error
+    }
+  }
+
+  /// Runs the closure; after a suspension, if that comes in between.
+  private func read(_ id: Int) async throws -> Value? {
+    while true {
+      do { return try await source.run(id) } catch let error as DatabaseError {
+        do { try await source.waitUntilResumed(after: error) } catch is CancellationError { return nil }
+      }
     }
   }
 
@@ -215,10 +239,10 @@ extension DatabaseCore {
   ) throws -> (Result, ReadSet, CSN) {
     let outer = CurrentTransaction.innermost
     try checkNotNested(outer)
-    let storage: QuireStorage.ReadTransaction
-    do throws(StorageError) { storage = try self.storage.beginRead() } catch { throw DatabaseError(error) }
+    let scratch: TransactionScratch
+    do throws(StorageError) { scratch = try takeScratchForReading() } catch { throw DatabaseError(error) }
     let recorder = ReadRecorder()
-    let state = TransactionState(reading: storage, self, connection, outer: outer, recorder: recorder)
+    let state = TransactionState(reading: scratch, self, connection, outer: outer, recorder: recorder)
     let result = try run(state, "observed read", site, body)
     return (result, recorder.finish(opened: state.collections.all.map(\.name)), state.csn)
   }
@@ -228,15 +252,13 @@ extension DatabaseCore {
 
 extension Database {
   /// The results of `body`, which is run at once and again whenever a commit has changed what it has read; see
-  /// `Observation`.
-  ///
-  /// - Parameter body: reads, in a transaction of its own each time, on a thread of the database's. What it returns is
-  ///   to be made of values: the transaction ends with it.
+  /// `ObservedResults`. It reads in a transaction of its own each time, on a thread of the database's. What it returns
+  /// is to be made of values: the transaction ends with it. Messages say which line has asked.
   public func observe<Value: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (ReadTransaction) throws -> Value
-  ) -> Observation<Value> {
-    Observation(core, Connection.Options(), CallSite(fileID: fileID, line: line), body)
+  ) -> ObservedResults<Value> {
+    ObservedResults(core, Connection.Options(), CallSite(fileID: fileID, line: line), body)
   }
 }
 
@@ -257,11 +279,11 @@ extension Database {
 
 extension Connection {
   /// The results of `body`, which is run at once and again whenever a commit has changed what it has read; see
-  /// `Observation`. Needs `asynchronousReads`.
+  /// `ObservedResults`. Needs `asynchronousReads`.
   public func observe<Value: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ body: @escaping @Sendable (ReadTransaction) throws -> Value
-  ) -> Observation<Value> {
-    Observation(core, options, CallSite(fileID: fileID, line: line), body)
+  ) -> ObservedResults<Value> {
+    ObservedResults(core, options, CallSite(fileID: fileID, line: line), body)
   }
 }
