@@ -4,6 +4,8 @@
 ///
 /// A text and a query are cut by the same tokenizer, so that what is asked for has the form of what is stored. The ones
 /// that are built in are made by ``TextTokenizer``; an app's own conforms to this protocol.
+///
+/// The guide is <doc:Searching>.
 public protocol Tokenizer: Sendable {
   /// What tells its tokens from those of all other tokenizers, such as `"words/1+english/1"`. It is stored with what is
   /// made of the tokens; where another one is found there, everything is built anew. To be changed whenever some text
@@ -28,6 +30,8 @@ public enum TokenPurpose: Hashable, Sendable {
   case document
   /// To find others: all tokens are wanted, next to each other as they stand here.
   case query
+  /// To find others, as `query`: tokens of another text follow next to those of this one.
+  case queryBeginning
 }
 
 /// Where a token stands in its text.

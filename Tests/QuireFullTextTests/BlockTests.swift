@@ -64,7 +64,8 @@ import Testing
   func positionsOfRow(_ fieldCount: Int) throws {
     let form = PostingForm(fieldCount: fieldCount, detail: .positions)
     var random = SeededRandom(seed: 5)
-    var (encoder, decoded) = (BlockEncoder(form), DecodedBlock(form))
+    var encoder = BlockEncoder(form)
+    let decoded = DecodedBlock(form)
     for _ in 0..<40 {
       let count = 1 + random.below(128)
       let list = PostingList.random(.random(count: count, &random), form, &random)
@@ -81,6 +82,38 @@ import Testing
         #expect(positions[1...] == list.positions[list.positionRange(index)])
         #expect(decoded.totalFrequency(index) == list.totalFrequency(index))
       }
+    }
+  }
+
+  @Test("Frequencies are added up where a block lies as they are read from it", arguments: forms)
+  func totals(_ form: PostingForm) {
+    var random = SeededRandom(seed: 21)
+    var encoder = BlockEncoder(form)
+    let (decoded, sums) = (DecodedBlock(form), RawBuffer<UInt32>())
+    for trial in 0..<120 {
+      let count = 1 + random.below(trial % 3 == 0 ? 8 : 128)
+      var list = PostingList.random(.random(count: count, &random), form, &random)
+      // Rows next to each other, of which a sum for each can be kept.
+      var next = RowID(Int64(1 + random.below(1000)))
+      for index in 0..<count {
+        list.rowIDs[index] = next
+        next = RowID(next.rawValue + 1 + Int64(random.below(1 + trial % 9)))
+      }
+      let stored = encoder.stored(list, 0..<count)
+      let span = Int(list.rowIDs[count - 1].rawValue - list.rowIDs[0].rawValue) + 1
+      sums.removeAll(reserving: span)
+      for _ in 0..<span { sums.append(3) }
+      let isRead = stored.block.withUnsafeBytes { block in
+        decoded.decodeRows(block, lastRow: stored.lastRow)
+          && decoded.addTotals(block, to: sums.base, from: list.rowIDs[0].ordered)
+      }
+      #expect(isRead)
+      var expected = [UInt32](repeating: 3, count: span)
+      for index in 0..<count {
+        expected[Int(list.rowIDs[index].rawValue - list.rowIDs[0].rawValue)] += UInt32(
+          truncatingIfNeeded: list.totalFrequency(index))
+      }
+      #expect(Array(sums.values) == expected)
     }
   }
 
@@ -125,14 +158,15 @@ import Testing
     var readCount = 0
     for trial in 0..<TestSize.trials(100_000, divisor: 10) {
       let form = Self.forms[trial % Self.forms.count]
-      var (encoder, decoded) = (BlockEncoder(form), DecodedBlock(form))
+      var encoder = BlockEncoder(form)
+      let decoded = DecodedBlock(form)
       let count = 1 + random.below(trial % 3 == 0 ? 8 : 128)
       var stored = encoder.stored(PostingList.random(.random(count: count, &random), form, &random), 0..<count)
       for _ in 0...random.below(3) { Self.mutate(&stored, &random) }
       let block = stored.block.span.bytes
       guard decoded.decodeRows(block, lastRow: stored.lastRow) else { continue }
-      #expect(decoded.count <= 128 && decoded.rowIDs[decoded.count - 1] == stored.lastRow)
-      for index in 1..<max(1, decoded.count) { #expect(decoded.rowIDs[index - 1] < decoded.rowIDs[index]) }
+      #expect(decoded.count <= 128 && decoded.row(decoded.count - 1) == stored.lastRow)
+      for index in 1..<max(1, decoded.count) { #expect(decoded.row(index - 1) < decoded.row(index)) }
       guard let list = stored.postings(form) else { continue }
       readCount += 1
       #expect(list.count == decoded.count && list.frequencies.allSatisfy { $0 > 0 })

@@ -58,12 +58,13 @@ struct BruteForceSearch {
   }
 
   private mutating func add(_ token: OracleToken, _ field: Int, _ row: RowID) {
-    let known = places[token.term]?[row] ?? []
+    let last = places[token.term]?[row]?.last
     let place = Place(field: field, position: token.position)
     terms[row, default: []].insert(token.term)
     // Without frequencies, a term counts once in a field.
-    if detail == .rows, known.last?.field == field { return }
-    if !known.contains(place) { places[token.term, default: [:]][row, default: []].append(place) }
+    if detail == .rows, last?.field == field { return }
+    // Tokens come in the order of their places.
+    if last != place { places[token.term, default: [:]][row, default: []].append(place) }
   }
 
   mutating func remove(_ row: RowID) {
@@ -103,7 +104,9 @@ struct BruteForceSearch {
   }
 
   /// The rows with their scores, the best first, equal ones by row. Rows without tokens are no documents.
-  func ranked(_ expression: SearchExpression, weights: [Double] = []) throws -> [(row: RowID, score: Double)] {
+  func ranked(
+    _ expression: SearchExpression, weights: [Double] = [], _ formula: InverseDocumentFrequency = .smooth
+  ) throws -> [(row: RowID, score: Double)] {
     var documentCounts: [Int] = []
     let found = try find(expression, &documentCounts)
     let count = Double(lengths.count)
@@ -113,7 +116,8 @@ struct BruteForceSearch {
       for (phrase, places) in hits {
         let frequency = places.reduce(0.0) { $0 + (weights.isEmpty ? 1 : weights[$1.field]) }
         let documents = Double(documentCounts[phrase])
-        let rarity = max(log((count - documents + 0.5) / (documents + 0.5)), 1e-6)
+        let odds = (count - documents + 0.5) / (documents + 0.5)
+        let rarity = formula == .fts5 ? max(log(odds), 1e-6) : log(1 + odds)
         let length = 1 - 0.75 + 0.75 * Double(lengths[row] ?? 0) / average
         score += rarity * frequency * (1.2 + 1) / (frequency + 1.2 * length)
       }
@@ -163,7 +167,8 @@ struct BruteForceSearch {
   /// The rows of a group; nil if it has no token.
   private func find(_ group: NearGroup, _ counts: inout [Int]) throws -> [RowID: Hits]? {
     let mask = try group.fields?.mask(in: fields) ?? .max
-    let isSingle = group.phrases.count == 1
+    // What has no token is left out.
+    let isSingle = try group.phrases.count { try !tokens(of: $0).isEmpty } == 1
     let phrases = try group.phrases.compactMap { try find($0, mask, isSingle: isSingle) }
     guard let first = phrases.first else { return nil }
     let number = counts.count
@@ -220,9 +225,10 @@ struct BruteForceSearch {
   /// The tokens of a phrase, with what each text’s `*`, or that it has none, says of the last one so far.
   private func tokens(of phrase: Phrase) throws -> [OracleToken] {
     var tokens: [OracleToken] = []
+    let lastText = try phrase.texts.lastIndex { try !tokenizer.tokens(of: $0, for: .query).isEmpty }
     for (number, text) in phrase.texts.enumerated() {
       let start = (tokens.last?.position ?? -1) + 1
-      let new = try tokenizer.tokens(of: text, for: .query)
+      let new = try self.tokens(of: text, isFollowed: number < lastText ?? 0)
       tokens += new.map { OracleToken(term: $0.term, position: $0.position + start, isPrefix: $0.isPrefix) }
       guard let position = tokens.last?.position else { continue }
       for index in tokens.indices where tokens[index].position == position {
@@ -231,6 +237,15 @@ struct BruteForceSearch {
       }
     }
     return tokens
+  }
+
+  /// The tokens of a text, of which those before a word if words follow.
+  private func tokens(of text: String, isFollowed: Bool) throws -> [OracleToken] {
+    // What follows a text is part of its last trigrams.
+    guard isFollowed, !tokenizer.identity.hasPrefix("trigrams") else {
+      return try tokenizer.tokens(of: text, for: .query)
+    }
+    return try tokenizer.tokens(of: text + " 0", for: .query).dropLast()
   }
 
   /// The places by `offset` before those of any of some tokens, with how many terms stand there.

@@ -43,7 +43,7 @@ private struct SpaceTokenizer: Tokenizer {
     for round in 0..<3 {
       var expected: [[UInt8]: PostingList] = [:]
       var row = Int64(1 + random.below(300))
-      for _ in 0..<60 {
+      for _ in 0..<TestSize.trials(60, divisor: 3) {
         document.begin()
         for field in 0..<form.fieldCount where random.oneIn(1 + form.fieldCount / 4) {
           for _ in 0..<random.below(3) {
@@ -72,14 +72,19 @@ private struct SpaceTokenizer: Tokenizer {
   private func collected(_ collector: PostingCollector) throws -> [[UInt8]: PostingList] {
     var found: [[UInt8]: PostingList] = [:]
     var last: [UInt8] = []
-    var stream = PostingStream(collector.form)
+    var stream = PostingStream()
+    let postings = BlockPostings(collector.form)
     collector.forEachTerm { bytes, parts in
       let term = [UInt8](bytes)
       #expect(last.lexicographicallyPrecedes(term))
       last = term
       var (parts, list) = (parts, PostingList())
       stream.begin()
-      while stream.read(into: &list, { parts.next() }) {}
+      repeat {
+        postings.removeAll()
+        _ = stream.read(1 + term.count % 9, into: postings, { parts.next() })
+        list.append(postings)
+      } while postings.count > 0
       found[term] = list
     }
     return found

@@ -13,6 +13,8 @@ struct NamedTokenizer: CustomTestStringConvertible, Sendable {
 
   static let all = [
     NamedTokenizer(testDescription: "words", tokenizer: .words),
+    NamedTokenizer(testDescription: "English words", tokenizer: .words.stemmed(.english)),
+    NamedTokenizer(testDescription: "French words", tokenizer: .words.stemmed(.french).keepingAccents()),
     NamedTokenizer(testDescription: "trigrams", tokenizer: .trigrams),
     NamedTokenizer(testDescription: "identifiers", tokenizer: .identifiers),
     NamedTokenizer(testDescription: "other forms", tokenizer: FormsTokenizer(hasForms: true)),
@@ -72,10 +74,10 @@ struct DifferentialFormsTests {
     let others = [
       "東京都は日本の首都です\n京都は昔の都", "北京是中国的首都 上海是城市", "서울은 한국의 수도입니다", "กรุงเทพเป็นเมืองหลวง",
       "parseHTTPRequest2 snake_case_name\nfoo.bar.baz", "Straße ﬁne naïve Ünïcödé", "🚂 train 🚂🚂 night",
-      "don't o'clock\n\nrock'n'roll",
+      "don't o'clock\n\nrock'n'roll", "l'avion d’un ami\nqu'avions-nous",
       "", "\n", "a b c a b c\na b", "the the the cat\nthe dog",
     ]
-    let packages = OracleDocuments.packages.prefix(TestSize.isFull ? 500 : 80).map { texts in
+    let packages = OracleDocuments.packages.prefix(TestSize.isFull ? 500 : 50).map { texts in
       [texts[0] + "\n" + texts[1], texts[2] + "\n" + texts[3]]
     }
     return packages + others.indices.map { [others[$0], others[($0 * 5 + 1) % others.count]] }
@@ -120,7 +122,7 @@ struct DifferentialFormsTests {
       var expressions = try RandomExpressions(
         seed: 11, fields: Self.fields, documents: Self.documents, tokenizer: tokenizer)
       try database.read { tx in
-        for _ in 0..<TestSize.trials(1000, divisor: 30) {
+        for _ in 0..<TestSize.trials(1000, divisor: 50) {
           try compare(tx, expressions.next(depth: detail == .positions ? 3 : 1), definition)
         }
       }

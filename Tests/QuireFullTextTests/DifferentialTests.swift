@@ -14,7 +14,7 @@ struct DifferentialTests {
     environmentNumber("QUIRE_SEARCH_SEED").map { [UInt64($0)] } ?? [UInt64](1...(TestSize.isFull ? 4 : 2))
 
   /// The packages; some of them in the short size.
-  private static let packages = Array(OracleDocuments.packages.prefix(TestSize.isFull ? 2000 : 300))
+  private static let packages = Array(OracleDocuments.packages.prefix(TestSize.isFull ? 2000 : 200))
 
   /// Texts of few words, so that each is in most rows, many times.
   private static func denseDocuments(_ seed: UInt64) -> [[String]] {
@@ -56,7 +56,7 @@ struct DifferentialTests {
     var expressions = try Self.expressions(seed, Self.packages)
     var comparison = SearchComparison()
     try trio.database.read { tx in
-      for _ in 0..<TestSize.trials(2500, divisor: 10) { try comparison.compare(tx[.papers], trio, &expressions) }
+      for _ in 0..<TestSize.trials(2500, divisor: 16) { try comparison.compare(tx[.papers], trio, &expressions) }
     }
     #expect(comparison.foundCount > comparison.count / 4)
   }
@@ -125,15 +125,16 @@ struct SearchComparison {
     _ random: inout SeededRandom
   ) throws {
     let weights = random.oneIn(2) ? [] : definition.fields.map { _ in Double(random.below(5)) }
-    let expected = try definition.ranked(SearchExpression(text, fields: definition.fields), weights: weights)
+    let formula = random.oneIn(2) ? InverseDocumentFrequency.fts5 : .smooth
+    let expected = try definition.ranked(SearchExpression(text, fields: definition.fields), weights: weights, formula)
     let (limit, offset) = (random.oneIn(3) ? Int.max : random.below(20), random.oneIn(4) ? random.below(10) : 0)
-    var ranked = found.ranked().offset(offset)
+    var ranked = found.ranked().inverseDocumentFrequency(formula).offset(offset)
     if limit < .max { ranked = ranked.limit(limit) }
     if !weights.isEmpty {
       ranked = ranked.weights(Dictionary(uniqueKeysWithValues: zip(definition.fields, weights)))
     }
     let scores = try ranked.scores
-    let place = "\(text), weights \(weights), limit \(limit), offset \(offset)"
+    let place = "\(text), \(formula), weights \(weights), limit \(limit), offset \(offset)"
     let count = min(limit, max(0, expected.count - offset))
     #expect(scores.count == count, "\(place)")
     guard scores.count == count else { return }

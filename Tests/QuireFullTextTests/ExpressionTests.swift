@@ -45,7 +45,7 @@ struct ExpressionTests {
   @Test("An expression that a text says is read from its description", arguments: [UInt64](1...8))
   func descriptionIsRead(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
-    for _ in 0..<TestSize.trials(10_000, divisor: 10) {
+    for _ in 0..<TestSize.trials(10_000, divisor: 20) {
       let expression = random.searchExpression(depth: 5)
       #expect(try SearchExpression(expression.description) == expression, "\(expression)")
     }
@@ -124,7 +124,15 @@ struct TypingTests {
   @Test("The first 256 words count")
   func wordsAreLimited() throws {
     let typed = SearchExpression(typing: String(repeating: "word ", count: 100_000))
-    #expect(typed == .words(String(repeating: "word ", count: 256)))
+    #expect(typed.description == SearchExpression.words(String(repeating: "word ", count: 256)).description)
+  }
+
+  @Test("The first 4,096 characters count, and a word that is cut there may go on")
+  func lengthIsLimited() {
+    let word = String(repeating: "w", count: 4_094)
+    #expect(SearchExpression(typing: "a " + word + "www").description == "a \(word)*")
+    #expect(SearchExpression(typing: "a " + word).description == "a \(word)*")
+    #expect(SearchExpression(typing: "a \"" + word + " b c").description == "a \(word.dropLast())*")
   }
 }
 

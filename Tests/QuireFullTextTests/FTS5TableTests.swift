@@ -9,11 +9,10 @@ import Testing
 @Suite("FTS5's tests")
 struct FTS5TableTests {
   private static func trio(_ table: SearchTable) throws -> SearchTrio {
-    let tokenizer = TextTokenizer.unicode61(tokenCharacters: table.tokenCharacters)
-    let option = table.tokenCharacters.isEmpty ? "" : " tokenchars '\(table.tokenCharacters)'"
+    let tokenizer = table.cut.tokenizer
     return try SearchTrio(
       .papers(table.columns, tokenizer: tokenizer), fields: table.columns, tokenizer: tokenizer,
-      fts5Tokenizer: "unicode61\(option)")
+      fts5Tokenizer: table.cut.fts5)
   }
 
   /// Checks that all three find the rows of a table’s searches, which have the numbers of their documents as keys.

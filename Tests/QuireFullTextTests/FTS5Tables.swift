@@ -1,28 +1,46 @@
 // What FTS5's published tests ask, as tables: documents, searches and the rows that these find.
 
+import QuireText
 import Testing
 
 /// Documents, numbered from 1, with searches and the numbers that they find.
 struct SearchTable: CustomTestStringConvertible, Sendable {
   let name: String
   let columns: [String]
-  /// Characters that are parts of words beside letters and digits.
-  let tokenCharacters: String
+  let cut: Cut
   let documents: [[String]]
   let queries: [(text: String, rows: [Int64])]
 
   var testDescription: String { name }
 
+  /// A tokenizer, and how FTS5 is told of it.
+  struct Cut: Sendable {
+    let tokenizer: TextTokenizer
+    let fts5: String
+
+    init(_ tokenizer: TextTokenizer, _ fts5: String) { (self.tokenizer, self.fts5) = (tokenizer, fts5) }
+  }
+
+  init(
+    _ name: String, columns: [String], cut: Cut, documents: [[String]], queries: [(text: String, rows: [Int64])]
+  ) {
+    (self.name, self.columns, self.cut) = (name, columns, cut)
+    (self.documents, self.queries) = (documents, queries)
+  }
+
+  /// - Parameter tokenCharacters: characters that are parts of words beside letters and digits.
   init(
     _ name: String, columns: [String], tokenCharacters: String = "", documents: [[String]],
     queries: [(text: String, rows: [Int64])]
   ) {
-    (self.name, self.columns, self.tokenCharacters) = (name, columns, tokenCharacters)
-    (self.documents, self.queries) = (documents, queries)
+    let option = tokenCharacters.isEmpty ? "" : " tokenchars '\(tokenCharacters)'"
+    let cut = Cut(.unicode61(tokenCharacters: tokenCharacters), "unicode61\(option)")
+    self.init(name, columns: columns, cut: cut, documents: documents, queries: queries)
   }
 
   static let all = [
-    near, nearColumns, phrases, prefixes, columnSets, expressions, firstTokens, texts,
+    near, nearColumns, phrases, prefixes, columnSets, expressions, firstTokens, texts, trigrams, separators, capitals,
+    manyColumns, longWords, accents,
   ]
 }
 

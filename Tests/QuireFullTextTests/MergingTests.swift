@@ -77,6 +77,30 @@ struct MergingTests {
     try db.verify(text)
   }
 
+  @Test("What a long text has brought is folded by the commits behind it, and never becomes too much")
+  func paceOfLongTexts() {
+    let pace = MergingPace()
+    #expect(pace.foldedCount(excess: 63, written: 5_000) == 0)
+    #expect(pace.foldedCount(excess: 64, written: 1) == 64)
+    #expect(pace.foldedCount(excess: 5_000, written: 5_000) == 256)
+    #expect(pace.foldedCount(excess: 8_193, written: 45) == 256)
+    #expect(pace.foldedCount(excess: 8_193, written: 2_500) == 5_000)
+    #expect(pace.foldedCount(excess: 8_193, written: 5_000) == 8_193)
+    // One long text of some, and nothing but long ones: commits keep up with both.
+    for oneIn in [1, 20] {
+      var (excess, most, folded) = (0, 0, 0)
+      for number in 0..<2_000 {
+        let written = number % oneIn == 0 ? 3_000 : 100
+        excess += written
+        most = max(most, excess)
+        folded = pace.foldedCount(excess: excess, written: written)
+        excess -= folded
+        #expect(folded <= (oneIn == 1 ? 6_000 : most <= 8_192 ? 256 : 6_000))
+      }
+      #expect(most <= 8_192 + 2 * 3_000)
+    }
+  }
+
   @Test("A term of many rows is folded by itself")
   func frequentTermsAreFolded() throws {
     let text = MemoText.memos().merging(MergingPace(recentTermCount: 8))
@@ -128,7 +152,7 @@ struct MergingTests {
     let db = try database(text)
     try db.write { tx in for number in 0..<600 { try tx[.memos].set(memo(number, "other"), for: "k\(number)") } }
     var random = SeededRandom(seed: 10)
-    for _ in 0..<40 {
+    for _ in 0..<TestSize.trials(40, divisor: 3) {
       try db.write { tx in
         for _ in 0..<20 {
           let number = random.below(600)

@@ -48,7 +48,7 @@ struct OracleTests {
     tally.scored += 1
     let weights = random.oneIn(2) ? [] : fts5.columns.map { _ in Double(random.below(5)) }
     let theirs = Dictionary(uniqueKeysWithValues: try fts5.ranked(match: text, weights: weights).map { ($0, $1) })
-    for (row, score) in try definition.ranked(expression, weights: weights) {
+    for (row, score) in try definition.ranked(expression, weights: weights, .fts5) {
       let their = try #require(theirs[row])
       #expect(abs(score - their) <= 1e-6, "\(text): row \(row) has \(score), FTS5 says \(their)")
     }

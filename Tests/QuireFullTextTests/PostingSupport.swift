@@ -70,7 +70,8 @@ struct StoredBlock {
 
   /// The postings; nil if the bytes break the format.
   func postings(_ form: PostingForm) -> PostingList? {
-    var (decoded, list) = (DecodedBlock(form), PostingList())
+    let decoded = DecodedBlock(form)
+    var list = PostingList()
     guard decoded.decodeRows(block.span.bytes, lastRow: lastRow) else { return nil }
     let isRead =
       positions.map { decoded.appendAll(block.span.bytes, apart: $0.span.bytes, to: &list) }
@@ -83,7 +84,41 @@ extension BlockEncoder {
   mutating func stored(
     _ list: PostingList, _ rows: Range<Int>, lengthCode: (Int) -> UInt8 = { _ in 0 }
   ) -> StoredBlock {
-    let (block, positions) = encode(list, rows: rows, lengthCode: lengthCode)
+    let postings = BlockPostings(form)
+    for index in rows {
+      let value = RecentCodec.encode(list, index, form)
+      let isTaken = unsafe value.withUnsafeBytes { bytes -> Bool in
+        var reader = unsafe ByteReader(bytes)
+        return postings.append(&reader, row: list.rowIDs[index], code: lengthCode(index)) && reader.isAtEnd
+      }
+      precondition(isTaken, "a posting was not taken")
+    }
+    let (block, positions) = encode(postings)
     return StoredBlock(block: block, positions: positions, lastRow: list.rowIDs[rows.upperBound - 1])
+  }
+}
+
+extension PostingList {
+  /// Appends the postings on their way to a block.
+  mutating func append(_ postings: BlockPostings) {
+    var (frequency, gap) = (0, 0)
+    for index in 0..<postings.count {
+      rowIDs.append(postings.row(index))
+      masks.append(postings.masks[index])
+      for _ in 0..<masks[masks.count - 1].nonzeroBitCount {
+        let count = Int(postings.frequencies[frequency]) + 1
+        frequencies.append(UInt32(count))
+        frequency += 1
+        guard postings.form.hasPositions else { continue }
+        var expected: UInt32 = 0
+        for _ in 0..<count {
+          positions.append(expected + UInt32(postings.gaps[gap]))
+          expected = positions[positions.count - 1] &+ 1
+          gap += 1
+        }
+      }
+      frequencyEnds.append(frequencies.count)
+      if postings.form.hasPositions { positionEnds.append(positions.count) }
+    }
   }
 }

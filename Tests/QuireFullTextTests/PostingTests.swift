@@ -104,8 +104,10 @@ import Testing
         var mutated = value
         if !mutated.isEmpty { mutated[random.below(mutated.count)] = UInt8(truncatingIfNeeded: random.next()) }
         var other = PostingList()
-        _ = RecentCodec.decode(mutated.span.bytes, row: RowID(1), form, to: &other)
-        #expect(other.count <= 1)
+        let isDecoded = RecentCodec.decode(mutated.span.bytes, row: RowID(1), form, to: &other)
+        #expect(other.count == (isDecoded ? 1 : 0))
+        #expect(RecentCodec.isWell(mutated.span.bytes, form) == isDecoded)
+        #expect(RecentCodec.isWell(value.span.bytes, form) && !RecentCodec.isWell((value + [0]).span.bytes, form))
       }
       #expect(read == list)
     }

@@ -86,6 +86,52 @@ struct SearchTests {
     try db.close()
   }
 
+  @Test("What is typed is no error where positions are not kept", arguments: [PostingDetail.frequencies, .rows])
+  func typingWithoutPositions(detail: PostingDetail) throws {
+    let bodies = ["don't talk", "talks, d0 t1", "don to", "a\u{ad}b night train", "b a", "train of the night"]
+    let db = try database(bodies.map { Article(title: "", body: $0) }, .articles(detail))
+    try db.read { tx in
+      for (text, expected) in [
+        ("don't", ["a0", "a2"]), ("don't ta", ["a0"]), ("a\u{ad}b ", ["a3", "a4"]),
+        ("\"night train\"", ["a3", "a5"]), ("\"train ni", ["a3", "a5"]), ("don't ", ["a0"]), ("...", []),
+      ] {
+        let found = try tx[.articles].search(typing: text)
+        #expect(try found.keys == expected && found.count == expected.count, "\(text)")
+        let hits = try found.ranked().hits
+        #expect(Set(hits.map(\.key)) == Set(expected), "\(text)")
+        for hit in hits { #expect(try !hit.snippet(of: "body").hits.isEmpty) }
+      }
+      let phrase = try tx[.articles].search("\"night train\"")
+      #expect(fullTextError { _ = try phrase.count } == .needsPositions(fullText: "articles.text", what: "a phrase"))
+    }
+    try db.close()
+  }
+
+  @Test("A phrase of several texts is one of the words of all of them, in every script")
+  func phrasesOfTexts() throws {
+    let bodies = ["東京 大阪", "東京大阪", "東京 x 大阪", "京 大阪", "東 京", "東京都 3月 5日", "night 東京 train"]
+    let db = try database(bodies.map { Article(title: "", body: $0) }, .articles(tokenizer: .words))
+    var definition = BruteForceSearch(fields: ["title", "body"], tokenizer: .words)
+    try db.read { tx in
+      for (number, text) in bodies.enumerated() {
+        if let row = try tx[.articles].rowID("a\(number)") { try definition.set(row, ["", text]) }
+      }
+      for (text, expected) in [
+        ("\"東京\" + \"大阪\"", ["a0"]), ("東京 + x + 大阪", ["a2"]), ("東京 + \"…\" + 大阪", ["a0"]),
+        ("東 + 京", ["a4"]), ("東京都 + 3月 + 5日", ["a5"]), ("night + 東京 + train", ["a6"]), ("東京都", ["a5"]),
+        ("東京 + \"…\"", ["a0", "a1", "a2", "a5", "a6"]), ("京 + 大", ["a0", "a3"]), ("東京* + 大阪", ["a0", "a1"]),
+        ("NEAR(東京 + x 大阪, 3)", ["a2"]),
+      ] {
+        let expression = try SearchExpression(text)
+        #expect(try tx[.articles].search(expression).keys == expected, "\(text)")
+        #expect(try tx[.articles].search(expression).rowIDs == definition.rowIDs(expression), "\(text)")
+      }
+      let value = SearchExpression.near(NearGroup([Phrase(["東京", "大阪"])]))
+      #expect(try tx[.articles].search(value).keys == ["a0"])
+    }
+    try db.close()
+  }
+
   // MARK: Filters and orders
 
   @Test("Filters count inside of the search, whichever way they are tested", arguments: [UInt64](1...4))

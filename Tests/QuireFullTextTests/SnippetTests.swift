@@ -26,6 +26,16 @@ import Testing
     try maker(query).snippet(ofFields: [0], tokens: tokens) { _ in [text] }
   }
 
+  @Test("Equal words and groups of a search are looked for once")
+  func equalGroups() throws {
+    let resolver = try SnippetSamples.resolver(["text"], .unicode61())
+    let equal = String(repeating: "a \"a b\" NEAR(a a b) ", count: 50)
+    let query = SnippetQuery(try resolver.resolve(try SearchExpression(equal)))
+    #expect(query.occurrences.count == 150 && query.groups.count == 3)
+    #expect(query.elementCount == 2 && query.phrases.count == 4)
+    #expect(query.shownPhrases.counts == [50, 50, 100, 50])
+  }
+
   // MARK: Highlights
 
   @Test("Highlights are ranges of the text")

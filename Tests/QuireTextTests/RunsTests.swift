@@ -24,6 +24,9 @@ import Testing
     #expect(words.terms("3月5日", .query) == ["3", "月", "5", "日*"])
     #expect(words.terms("3月5日") == ["3", "月", "5", "日"])
     #expect(words.terms("東京。", .query) == ["東京"])
+    #expect(words.terms("東京", .queryBeginning) == ["東京", "京"])
+    #expect(words.terms("京", .queryBeginning) == ["京"])
+    #expect(words.terms("東京 a", .queryBeginning) == ["東京", "京", "a"])
   }
 
   @Test("All scripts without spaces are cut so, in any mixture, and Hangul")

@@ -116,7 +116,7 @@ import Testing
     try await db.write { tx in try tx[.items()].set(Item(group: "a", rank: 0), for: "2") }
     let second = try #require(try await iterator.next())
     #expect(second.diff.rows.map(\.kind) == [.insert] && second.mappings.count(in: "a") == 2)
-    let key = try second.snapshot.read { tx throws in
+    let key = try await second.snapshot.read { tx throws in
       try tx.view(Self.view).key(at: 0, in: "a")
     }
     #expect(key == "2")

@@ -243,7 +243,7 @@ import Testing
     try await db.register(Self.view(isDescending: true))
     let back = try #require(try await updates.next())
     #expect(back.diff.isReload && back.mappings.count == 4)
-    #expect(try back.snapshot.read { tx in try tx.view(view).key(at: 0, in: "a") } == "k3")
+    #expect(try await back.snapshot.read { tx in try tx.view(view).key(at: 0, in: "a") } == "k3")
   }
 
   // MARK: Old snapshots

@@ -144,7 +144,7 @@ import Testing
   /// A function for both kinds of transactions sees what the one that writes has done so far.
   @Test func bothKindsOfTransactionsShowAView() throws {
     func first(_ view: some ViewExtension<Int, String>, in tx: some TransactionReading) throws -> Int? {
-      try tx.view(view).rows(in: "").first { _ in true }?.row.object
+      try tx.view(view).rows(in: "").first?.row.object
     }
     let (db, view) = try open()
     try db.write { tx throws in

@@ -10,9 +10,8 @@ struct BlockMaker {
   /// What has to be left out and put in; nil if nothing has changed since building began.
   private let changes: SnapshotChanges?
   private var encoder: BlockEncoder
-  /// Postings that are in no block yet, and the codes of the lengths of their rows.
-  private var list = PostingList()
-  private var codes: [UInt8] = []
+  /// Postings that are in no block yet.
+  private let postings: BlockPostings
   private var term: [UInt8] = []
   private var key: [UInt8] = []
   private var limits = LimitCollector()
@@ -30,6 +29,7 @@ struct BlockMaker {
   ) {
     (self.form, self.blocks, self.positions, self.changes) = (form, blocks, positions, changes)
     encoder = BlockEncoder(form)
+    postings = BlockPostings(form)
   }
 
   // MARK: Terms
@@ -66,7 +66,7 @@ struct BlockMaker {
       try changes.advance()
       isTermChanged = false
     }
-    if list.count > 0 { try makeBlock() }
+    if postings.count > 0 { try makeBlock() }
     if blockCount > 1 {
       makeKey(lastRow: 0)
       try blocks.append(key, HeadCodec(count: count, limits: limits.take() ?? .any).bytes)
@@ -80,34 +80,39 @@ struct BlockMaker {
 
   /// Takes in the postings of a stream, whose parts `next` gives.
   mutating func add(_ stream: inout PostingStream, _ next: () -> UnsafeRawBufferPointer?) throws {
-    while unsafe stream.read(into: &list, next) {
-      if isTermChanged, let changes { try settleLast(changes) }
-      // Of a row that was left out there is no code.
-      if codes.count < list.count { codes.append(stream.lengthCode) }
-      if list.count == PostingForm.blockCount { try makeBlock() }
+    if isTermChanged, let changes { return try unsafe add(&stream, next, changes) }
+    while true {
+      let room = PostingForm.blockCount - postings.count
+      guard unsafe stream.read(room, into: postings, next) == room else { return }
+      try makeBlock()
     }
   }
 
-  /// Has the posting that was read last left out if it was added, and those in front of it put in that are void.
-  private mutating func settleLast(_ changes: SnapshotChanges) throws {
-    let row = list.rowIDs[list.count - 1]
-    while nextAdded < changes.added.count, changes.added[nextAdded] < row { nextAdded += 1 }
-    let isAdded = nextAdded < changes.added.count && changes.added[nextAdded] == row
-    let isVoidBefore = nextVoid < changes.void.count && changes.void[nextVoid] < row
-    guard isAdded || isVoidBefore else { return }
-    let last = list.part(list.count - 1..<list.count)
-    list.removeLast()
-    try addVoid(below: row, changes)
-    if !isAdded { list.append(last, at: 0) }
+  /// Takes in the postings of a stream without those that were added, and puts those in between that are void, and that
+  /// the stream does not have.
+  private mutating func add(
+    _ stream: inout PostingStream, _ next: () -> UnsafeRawBufferPointer?, _ changes: SnapshotChanges
+  ) throws {
+    while let row = unsafe stream.nextRow(next) {
+      while nextAdded < changes.added.count, changes.added[nextAdded] < row { nextAdded += 1 }
+      try addVoid(below: row, changes)
+      guard unsafe stream.read(1, into: postings, next) == 1 else { return }
+      if nextVoid < changes.void.count, changes.void[nextVoid] == row {
+        // It is void with this content as with any other.
+        nextVoid += 1
+      } else if nextAdded < changes.added.count, changes.added[nextAdded] == row {
+        postings.removeLast()
+      }
+      if postings.isFull { try makeBlock() }
+    }
   }
 
   /// Puts in postings that are void and stand for those that the snapshot does not have.
   private mutating func addVoid(below row: RowID?, _ changes: SnapshotChanges) throws {
     while nextVoid < changes.void.count, row.map({ changes.void[nextVoid] < $0 }) ?? true {
-      list.append(changes.void[nextVoid], mask: 1, frequencies: [1], positions: form.hasPositions ? [0] : nil)
-      codes.append(.max)
+      postings.appendStandIn(changes.void[nextVoid])
       nextVoid += 1
-      if list.count == PostingForm.blockCount { try makeBlock() }
+      if postings.isFull { try makeBlock() }
     }
   }
 
@@ -115,20 +120,17 @@ struct BlockMaker {
 
   /// Makes a block of the postings that wait.
   private mutating func makeBlock() throws {
-    assert(codes.count == list.count, "a posting lacks the length of its row")
-    let lengthCodes = codes
-    let made = encoder.encode(list, rows: 0..<list.count) { lengthCodes[$0] }
-    makeKey(lastRow: list.rowIDs[list.count - 1].ordered)
-    try blocks.append(key, made.block)
-    if let apart = made.positions { try positions.append(key, apart) }
+    let made = encoder.encode(postings)
+    makeKey(lastRow: postings.row(postings.count - 1).ordered)
+    unsafe try blocks.append(key.span.bytes, made.block)
+    if let apart = made.positions { unsafe try positions.append(key.span.bytes, apart) }
     // Limits of a term are wanted if it has a head.
-    if blockCount > 0 || list.count == PostingForm.blockCount {
-      for index in 0..<list.count { limits.add(form.limit(of: list, index, lengthCodes[index])) }
+    if blockCount > 0 || postings.isFull {
+      for index in 0..<postings.count { limits.add(postings.limit(index)) }
     }
-    count += list.count
+    count += postings.count
     blockCount += 1
-    list.removeAll()
-    codes.removeAll(keepingCapacity: true)
+    postings.removeAll()
   }
 
   private mutating func makeKey(lastRow: UInt64) {

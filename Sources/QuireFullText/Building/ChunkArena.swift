@@ -65,6 +65,11 @@
     return unsafe UnsafeRawBufferPointer(start: base + Int(offset), count: count)
   }
 
+  /// A byte at an offset, to have its surroundings at hand.
+  @inline(__always) func byte(_ offset: UInt32) -> UInt8 {
+    unsafe base.load(fromByteOffset: Int(offset), as: UInt8.self)
+  }
+
   // MARK: Lists
 
   /// Appends bytes to a list; false if there is no room.
@@ -75,6 +80,25 @@
     }
     unsafe (base + Int(list.next)).copyMemory(from: source, byteCount: Int(count))
     list.next &+= count
+    return true
+  }
+
+  /// Appends the lowest `count` bytes of a word, eight at the most, the lowest first; false if there is no room.
+  @inline(__always) func append(_ word: UInt64, _ count: Int, to list: inout List) -> Bool {
+    guard list.end &- list.next >= 8 else { return appendInParts(word, count, to: &list) }
+    unsafe (base + Int(list.next)).storeBytes(of: word.littleEndian, as: UInt64.self)
+    list.next &+= UInt32(truncatingIfNeeded: count)
+    return true
+  }
+
+  @inline(never) private func appendInParts(_ word: UInt64, _ count: Int, to list: inout List) -> Bool {
+    var rest = word
+    for _ in 0..<count {
+      if list.next == list.end, !grow(&list) { return false }
+      unsafe (base + Int(list.next)).storeBytes(of: UInt8(truncatingIfNeeded: rest), as: UInt8.self)
+      list.next += 1
+      rest >>= 8
+    }
     return true
   }
 

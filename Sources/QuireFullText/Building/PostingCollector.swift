@@ -7,15 +7,16 @@ internal import QuireText
 ///
 /// A token costs no allocation: its term is found in a hash table, and it joins the other tokens of the row that have
 /// the term. At the end of the row each of its terms gets a posting, appended to a list of bytes; see `PostingStream`
-/// for these.
+/// for these. Terms are looked up for many tokens at a time, so that memory is waited for once for several of them.
 ///
-/// Invariant: between rows `tokenCount` and `rowTermCount` are 0, and no term has tokens of a row.
+/// Invariant: between rows the counts of tokens and of their terms are 0, and no term has tokens of a row.
 @safe final class PostingCollector {
-  /// A term, what it has of rows before, and what of the row at hand.
-  private struct Term {
+  /// A term, what it has of rows before, and what of the row at hand: a line of the processor's cache.
+  struct Term {
     let hash: UInt64
-    /// The first eight bytes as a number that has their order.
+    /// The first eight bytes as a number that has their order, and the eight bytes behind them.
     let prefix: UInt64
+    let second: UInt64
     /// Where the bytes are in the arena.
     let start: UInt32
     let byteCount: UInt32
@@ -27,8 +28,20 @@ internal import QuireText
     var lastToken: UInt32 = 0
   }
 
+  /// A token whose term has not been looked up yet.
+  private struct Coming {
+    let hash: UInt64
+    let prefix: UInt64
+    let second: UInt64
+    /// Where the bytes of a term are in `longTerms`, if there are more than in `prefix` and `second`.
+    let start: UInt32
+    let byteCount: UInt8
+    let field: UInt8
+    let position: UInt32
+  }
+
   /// A token of the row at hand.
-  private struct Token {
+  struct Token {
     let position: UInt32
     /// The next token of the same term, less 1; 0 behind the last one.
     var next: UInt32 = 0
@@ -36,39 +49,59 @@ internal import QuireText
   }
 
   let form: PostingForm
-  private let arena: ChunkArena
-  private var terms: UnsafeMutablePointer<Term>
+  let arena: ChunkArena
+  var terms: UnsafeMutablePointer<Term>
   @exclusivity(unchecked) private var termCapacity = 1 << 10
   @exclusivity(unchecked) private(set) var termCount = 0
   /// For each hash, from its place on, the index of a term and 1, and above it half of the hash; 0 where there is none.
   private var slots: UnsafeMutablePointer<UInt64>
   @exclusivity(unchecked) private var slotCount = 1 << 12
-  private var tokens: UnsafeMutablePointer<Token>
+  var tokens: UnsafeMutablePointer<Token>
   @exclusivity(unchecked) private var tokenCapacity = 1 << 10
-  @exclusivity(unchecked) private var tokenCount = 0
+  @exclusivity(unchecked) var tokenCount = 0
   /// The terms of the row at hand.
-  private var rowTerms: UnsafeMutablePointer<UInt32>
-  @exclusivity(unchecked) private var rowTermCount = 0
+  var rowTerms: UnsafeMutablePointer<UInt32>
+  @exclusivity(unchecked) var rowTermCount = 0
+  /// Tokens whose terms have not been looked up yet, and what stands in the slots of their hashes.
+  private let coming: UnsafeMutablePointer<Coming>
+  private let candidates: UnsafeMutablePointer<UInt64>
+  @exclusivity(unchecked) private var comingCount = 0
+  private let longTerms = ByteBuilder()
+  /// So many tokens are looked up at a time.
+  private static let comingCapacity = 128
+  /// Terms have so many bytes in a cache line of their own.
+  private static let shortCount = 16
+  /// What was read only to have its surroundings at hand.
+  @exclusivity(unchecked) private var touched: UInt8 = 0
   /// Room for the bytes of any posting of the row at hand.
-  private var posting: UnsafeMutablePointer<UInt8>
+  var posting: UnsafeMutablePointer<UInt8>
 
   // Where the field that is being read has come to.
-  @exclusivity(unchecked) private var field = -1
-  @exclusivity(unchecked) private var lastPosition = -1
+  @exclusivity(unchecked) var field = -1
+  @exclusivity(unchecked) var lastPosition = -1
   @exclusivity(unchecked) private var isFirstOfText = true
-  @exclusivity(unchecked) private var hash = TextHash()
-  @exclusivity(unchecked) private var length: UInt64 = 0
+  @exclusivity(unchecked) var hash = TextHash()
+  @exclusivity(unchecked) var length: UInt64 = 0
 
   /// - Parameter byteLimit: about how much memory it will take.
   init(_ form: PostingForm, byteLimit: Int) {
     self.form = form
     arena = ChunkArena(capacity: byteLimit)
-    unsafe terms = .allocate(capacity: termCapacity)
+    unsafe terms = Self.makeTerms(termCapacity)
+    unsafe coming = .allocate(capacity: Self.comingCapacity)
+    unsafe candidates = .allocate(capacity: Self.comingCapacity)
     unsafe slots = .allocate(capacity: slotCount)
     unsafe slots.initialize(repeating: 0, count: slotCount)
     unsafe tokens = .allocate(capacity: tokenCapacity)
     unsafe rowTerms = .allocate(capacity: tokenCapacity)
     unsafe posting = .allocate(capacity: Self.postingCapacity(tokenCapacity))
+  }
+
+  private static func makeTerms(_ count: Int) -> UnsafeMutablePointer<Term> {
+    let stride = MemoryLayout<Term>.stride
+    assert(stride == 64, "a term is no cache line")
+    return unsafe UnsafeMutableRawPointer.allocate(byteCount: count * stride, alignment: stride)
+      .bindMemory(to: Term.self, capacity: count)
   }
 
   /// So many bytes a posting of so many tokens takes at the most: row and mask, the code of a length, and of each token
@@ -80,6 +113,8 @@ internal import QuireText
     unsafe slots.deallocate()
     unsafe tokens.deallocate()
     unsafe rowTerms.deallocate()
+    unsafe coming.deallocate()
+    unsafe candidates.deallocate()
     unsafe posting.deallocate()
   }
 
@@ -90,7 +125,7 @@ internal import QuireText
 
   /// Forgets all postings, and keeps the memory.
   func removeAll() {
-    unsafe assert(tokenCount == 0, "a row is left over")
+    unsafe assert(tokenCount + comingCount == 0, "a row is left over")
     arena.removeAll()
     unsafe slots.update(repeating: 0, count: slotCount)
     unsafe termCount = 0
@@ -124,7 +159,7 @@ internal import QuireText
     let step = unsafe isFirstOfText ? 1 : max(0, step)
     unsafe isFirstOfText = false
     guard step <= DocumentTerms.positionEnd, unsafe lastPosition + step < DocumentTerms.positionEnd,
-      unsafe tokenCount < Int(Int32.max)
+      unsafe tokenCount < Int(Int32.max) - Self.comingCapacity
     else { return false }
     unsafe lastPosition += step
     return unsafe token.withUnsafeBytes { bytes in
@@ -145,17 +180,74 @@ internal import QuireText
 
   @inline(__always)
   private func addTerm(_ bytes: UnsafeRawBufferPointer, _ key: TermKey, isCounted: Bool) -> Bool {
-    if unsafe isCounted || tokenCount == 0 { unsafe length += 1 }
-    unsafe hash.add(key.hash)
-    unsafe hash.add(UInt64(lastPosition) | UInt64(field) << 32)
-    guard let index = unsafe index(of: bytes, key) else { return false }
-    append(Token(position: UInt32(unsafe lastPosition), field: UInt8(unsafe field)), to: index)
-    return true
+    if unsafe isCounted || tokenCount + comingCount == 0 { unsafe length += 1 }
+    var start = 0
+    if bytes.count > Self.shortCount {
+      start = longTerms.count
+      unsafe longTerms.append(bytes)
+    }
+    unsafe (coming + comingCount).initialize(
+      to: Coming(
+        hash: key.hash, prefix: key.prefix, second: key.second, start: UInt32(truncatingIfNeeded: start),
+        byteCount: UInt8(truncatingIfNeeded: bytes.count), field: UInt8(truncatingIfNeeded: field),
+        position: UInt32(truncatingIfNeeded: lastPosition)))
+    unsafe comingCount += 1
+    return unsafe comingCount < Self.comingCapacity || lookUp()
   }
 
-  /// The index of a term, which is new perhaps; nil if there is no room for it.
-  private func index(of bytes: UnsafeRawBufferPointer, _ key: TermKey) -> Int? {
-    let hash = key.hash
+  // MARK: Terms
+
+  /// Has the tokens that came join those of their terms; false if there is no room for a term.
+  func lookUp() -> Bool {
+    let (count, coming, candidates) = unsafe (comingCount, coming, candidates)
+    let (terms, slots, mask) = unsafe (terms, slots, slotCount - 1)
+    // Loads that do not wait for each other.
+    for index in 0..<count {
+      unsafe candidates[index] = slots[Int(truncatingIfNeeded: coming[index].hash) & mask]
+    }
+    for index in 0..<count {
+      let found = unsafe Int(truncatingIfNeeded: candidates[index] & 0xffff_ffff)
+      unsafe candidates[index] = found > 0 && terms[found - 1].hash == coming[index].hash ? UInt64(found) : 0
+    }
+    var (rowHash, isInBounds) = unsafe (hash, true)
+    for index in 0..<count {
+      let token = unsafe coming + index
+      unsafe rowHash.add(token.pointee.hash)
+      unsafe rowHash.add(UInt64(token.pointee.position) | UInt64(token.pointee.field) << 32)
+      let known = unsafe Int(candidates[index]) - 1
+      let isKnown = unsafe known >= 0 && isTerm(known, token)
+      guard let term = isKnown ? known : unsafe self.index(of: token) else {
+        isInBounds = false
+        break
+      }
+      unsafe append(Token(position: token.pointee.position, field: token.pointee.field), to: term)
+    }
+    unsafe hash = rowHash
+    unsafe comingCount = 0
+    longTerms.removeAll()
+    return isInBounds
+  }
+
+  /// Whether a term is that of a token.
+  @inline(__always) private func isTerm(_ index: Int, _ token: UnsafePointer<Coming>) -> Bool {
+    let term = unsafe terms + index
+    let isSame =
+      unsafe term.pointee.hash == token.pointee.hash && term.pointee.prefix == token.pointee.prefix
+      && term.pointee.second == token.pointee.second
+      && term.pointee.byteCount == UInt32(token.pointee.byteCount)
+    guard isSame, unsafe Int(token.pointee.byteCount) > Self.shortCount else { return isSame }
+    return unsafe ByteOrder.areEqual(
+      arena.bytes(term.pointee.start, Int(token.pointee.byteCount)), longBytes(token))
+  }
+
+  private func longBytes(_ token: UnsafePointer<Coming>) -> UnsafeRawBufferPointer {
+    let (start, count) = unsafe (Int(token.pointee.start), Int(token.pointee.byteCount))
+    return unsafe UnsafeRawBufferPointer(rebasing: longTerms.bytes[start..<start + count])
+  }
+
+  /// The index of the term of a token, which is new perhaps; nil if there is no room for it.
+  @inline(never) private func index(of token: UnsafePointer<Coming>) -> Int? {
+    let hash = unsafe token.pointee.hash
     let mask = unsafe slotCount - 1
     var slot = Int(truncatingIfNeeded: hash) & mask
     while true {
@@ -163,24 +255,32 @@ internal import QuireText
       if found == 0 { break }
       if found >> 32 == hash >> 32 {
         let index = Int(truncatingIfNeeded: found & 0xffff_ffff) - 1
-        let isSame =
-          unsafe Int(terms[index].byteCount) == bytes.count
-          && ByteOrder.areEqual(arena.bytes(terms[index].start, bytes.count), bytes)
-        if isSame { return index }
+        if unsafe isTerm(index, token) { return index }
       }
       slot = (slot + 1) & mask
     }
-    guard let start = unsafe arena.put(bytes) else { return nil }
+    guard let start = unsafe put(token) else { return nil }
     if unsafe termCount == termCapacity { growTerms() }
     unsafe (terms + termCount).initialize(
-      to: Term(hash: hash, prefix: key.prefix, start: start, byteCount: UInt32(bytes.count)))
+      to: Term(
+        hash: hash, prefix: token.pointee.prefix, second: token.pointee.second, start: start,
+        byteCount: UInt32(token.pointee.byteCount)))
     unsafe termCount += 1
     unsafe slots[slot] = hash & ~0xffff_ffff | UInt64(termCount)
     if unsafe termCount * 2 > slotCount { growSlots() }
     return unsafe termCount - 1
   }
 
-  @inline(__always) private func append(_ token: Token, to index: Int) {
+  /// Puts the bytes of a token's term into the arena; nil if there is no room.
+  private func put(_ token: UnsafePointer<Coming>) -> UInt32? {
+    let count = unsafe Int(token.pointee.byteCount)
+    if count > Self.shortCount { return unsafe arena.put(longBytes(token)) }
+    return unsafe withUnsafeBytes(of: (token.pointee.prefix.bigEndian, token.pointee.second.littleEndian)) {
+      unsafe arena.put(UnsafeRawBufferPointer(rebasing: $0[..<count]))
+    }
+  }
+
+  @inline(__always) func append(_ token: Token, to index: Int) {
     let term = unsafe terms + index
     let last = unsafe term.pointee.lastToken
     if last == 0 {
@@ -204,7 +304,7 @@ internal import QuireText
   }
 
   private func growTerms() {
-    let grown = unsafe UnsafeMutablePointer<Term>.allocate(capacity: termCapacity * 2)
+    let grown = unsafe Self.makeTerms(termCapacity * 2)
     unsafe grown.moveInitialize(from: terms, count: termCount)
     unsafe terms.deallocate()
     unsafe (terms, termCapacity) = unsafe (grown, termCapacity * 2)
@@ -236,86 +336,10 @@ internal import QuireText
     }
   }
 
-  // MARK: Rows
-
-  /// Ends the row at hand, whose terms get their postings.
-  ///
-  /// - Returns: its record, nil if it has no tokens; and false if there is no room for its postings.
-  func endRow(_ row: RowID) -> (record: TextRecord?, isInBounds: Bool) {
-    defer {
-      unsafe (field, lastPosition, length) = (-1, -1, 0)
-      unsafe hash = TextHash()
-      unsafe (tokenCount, rowTermCount) = (0, 0)
-    }
-    guard unsafe rowTermCount > 0 else { return (nil, true) }
-    let record = unsafe TextRecord(length: max(1, length), hash: hash.value)
-    let code = LengthCode.code(of: Int(clamping: record.length))
-    var isInBounds = true
-    let (terms, tokens, posting) = unsafe (terms, tokens, posting)
-    for place in unsafe 0..<rowTermCount {
-      let term = unsafe terms + Int(rowTerms[place])
-      assert(unsafe term.pointee.lastRow < row.rawValue, "rows come out of order")
-      var writer = unsafe ByteWriter(posting)
-      writer.putVarint(UInt64(bitPattern: row.rawValue &- (unsafe term.pointee.lastRow)))
-      writer.put(code)
-      unsafe putPlaces(of: term, tokens, &writer)
-      unsafe term.pointee.lastRow = row.rawValue
-      unsafe (term.pointee.firstToken, term.pointee.lastToken) = (0, 0)
-      let bytes = unsafe UnsafeRawBufferPointer(start: posting, count: writer.count)
-      let isAppended = unsafe arena.append(bytes, to: &term.pointee.postings)
-      isInBounds = isInBounds && isAppended
-    }
-    return (record, isInBounds)
-  }
-
-  /// Puts mask, frequencies and positions of a term's tokens, in the form of `RecentCodec`.
-  @inline(__always) private func putPlaces(
-    of term: UnsafeMutablePointer<Term>, _ tokens: UnsafeMutablePointer<Token>, _ writer: inout ByteWriter
-  ) {
-    let first = unsafe term.pointee.firstToken
-    if unsafe first == term.pointee.lastToken {
-      // Most terms have one token.
-      let token = unsafe tokens[Int(first) - 1]
-      if form.fieldCount > 1 { writer.putVarint(1 << FieldMask(token.field)) }
-      if form.hasFrequencies { writer.put(0) }
-      if form.hasPositions { writer.putVarint(UInt64(token.position)) }
-      return
-    }
-    if form.fieldCount > 1 {
-      var (mask, next): (FieldMask, UInt32) = (0, first)
-      while next != 0 {
-        unsafe mask |= 1 << FieldMask(tokens[Int(next) - 1].field)
-        unsafe next = tokens[Int(next) - 1].next
-      }
-      writer.putVarint(mask)
-    }
-    if form.hasFrequencies { unsafe putFrequencies(first, tokens, &writer) }
-    guard form.hasPositions else { return }
-    var (field, expected, next): (UInt8, UInt32, UInt32) = (.max, 0, first)
-    while next != 0 {
-      let token = unsafe tokens[Int(next) - 1]
-      if token.field != field { (field, expected) = (token.field, 0) }
-      writer.putVarint(UInt64(token.position &- expected))
-      expected = token.position &+ 1
-      next = token.next
-    }
-  }
-
-  private func putFrequencies(_ first: UInt32, _ tokens: UnsafeMutablePointer<Token>, _ writer: inout ByteWriter) {
-    var (count, next): (UInt64, UInt32) = (0, first)
-    while next != 0 {
-      let token = unsafe tokens[Int(next) - 1]
-      next = token.next
-      if next != 0, unsafe tokens[Int(next) - 1].field == token.field {
-        count += 1
-      } else {
-        writer.putVarint(count)
-        count = 0
-      }
-    }
-  }
-
   // MARK: Terms in order
+
+  /// Of so many terms memory is waited for at once.
+  private static var touchedCount: Int { 32 }
 
   /// Calls `body` with each term and its postings, in the order of the bytes of terms.
   func forEachTerm(_ body: (UnsafeRawBufferPointer, PostingParts) throws -> Void) rethrows {
@@ -324,47 +348,22 @@ internal import QuireText
       if left.prefix != right.prefix { return left.prefix < right.prefix }
       return unsafe ByteOrder.precedes(bytes(ofTerm: left.index), bytes(ofTerm: right.index))
     }
-    for (_, index) in order {
-      let parts = unsafe PostingParts(arena, terms[Int(index)].postings)
-      try unsafe body(bytes(ofTerm: index), parts)
+    for start in stride(from: 0, to: order.count, by: Self.touchedCount) {
+      let some = order[start..<min(order.count, start + Self.touchedCount)]
+      // Loads that do not wait for each other.
+      for (_, index) in some {
+        let term = unsafe terms + Int(index)
+        unsafe touched ^= arena.byte(term.pointee.start) ^ arena.byte(term.pointee.postings.first)
+      }
+      for (_, index) in some {
+        let parts = unsafe PostingParts(arena, terms[Int(index)].postings)
+        try unsafe body(bytes(ofTerm: index), parts)
+      }
     }
   }
 
-  private func bytes(ofTerm index: UInt32) -> UnsafeRawBufferPointer {
+  func bytes(ofTerm index: UInt32) -> UnsafeRawBufferPointer {
     let term = unsafe terms + Int(index)
     return unsafe arena.bytes(term.pointee.start, Int(term.pointee.byteCount))
   }
-}
-
-/// Writes bytes into memory that is known to have room for them.
-@safe private struct ByteWriter {
-  private let start: UnsafeMutablePointer<UInt8>
-  private(set) var count = 0
-
-  init(_ start: UnsafeMutablePointer<UInt8>) { unsafe self.start = unsafe start }
-
-  @inline(__always) mutating func put(_ byte: UInt8) {
-    unsafe start[count] = byte
-    count &+= 1
-  }
-
-  @inline(__always) mutating func putVarint(_ number: UInt64) {
-    var rest = number
-    while rest >= 0x80 {
-      put(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    put(UInt8(truncatingIfNeeded: rest))
-  }
-}
-
-/// The bytes of a term's postings in a collector, part by part.
-struct PostingParts {
-  private let arena: ChunkArena
-  private var walk: ChunkArena.Walk
-
-  init(_ arena: ChunkArena, _ list: ChunkArena.List) { (self.arena, walk) = (arena, arena.walk(list)) }
-
-  /// The next part, good until something is collected; nil behind the last one.
-  mutating func next() -> UnsafeRawBufferPointer? { unsafe arena.next(&walk) }
 }

@@ -1,105 +1,76 @@
-// Postings that wait for their blocks: in memory, and sorted in a temporary file as far as they do not fit.
+// The postings of a collector, cut into the pieces that "parts" has.
 
 internal import QuireDatabase
 
-/// Gathers postings in a collector, and puts what does not fit into a sorter, in pieces of a few kilobytes.
+/// Cuts what a collector has into pieces of a few kilobytes, which make a part of "parts".
 ///
-/// A piece has the key term ‖ 0 ‖ first row, and as its value a stream of postings as `PostingStream` reads them.
+/// The value of a piece are bytes as `PostingStream` reads them; a posting may go on in the next piece.
 struct PostingPieces {
-  let collector: PostingCollector
-  private let database: Database
-  private let byteLimit: Int
-  private var sorter: ExtensionSorter<[UInt8]>?
+  /// Left out is what was added since building began: the part is one of the blocks, and those are of the beginning.
+  private let changes: SnapshotChanges?
+  private let sorter: ExtensionSorter<[UInt8]>
+  private let scratch: BlockPostings
+  private var key: [UInt8] = []
+  private var piece: [UInt8] = []
+  private var number: UInt32 = 0
 
   /// A piece has about so many bytes.
-  private static let pieceByteCount = 2_048
-  private static let sortedByteCount = 8 << 20
-  /// After so many terms somebody is told.
-  private static let reportedCount = 1 << 12
+  private static let byteCount = 2_048
 
-  /// - Parameter byteLimit: the memory for postings.
-  init(_ form: PostingForm, _ database: Database, byteLimit: Int) {
-    collector = PostingCollector(form, byteLimit: byteLimit)
-    (self.database, self.byteLimit) = (database, byteLimit)
+  init(_ form: PostingForm, _ sorter: ExtensionSorter<[UInt8]>, changes: SnapshotChanges?) {
+    (self.sorter, self.changes) = (sorter, changes)
+    scratch = BlockPostings(form)
   }
 
-  /// Puts the postings into the sorter if they have come to the limit of memory.
-  mutating func spillIfFull() throws {
-    if collector.byteCount >= byteLimit { try spill() }
+  /// Has the sorter take in the pieces of all terms.
+  mutating func append(_ collector: PostingCollector, part: UInt32) throws {
+    var cut = self
+    unsafe try collector.forEachTerm { term, parts in try unsafe cut.append(term, parts, part) }
+    self = cut
   }
 
-  private mutating func spill() throws {
-    let sorter = try self.sorter ?? database.sorter(of: [UInt8].self, memory: Self.sortedByteCount)
-    self.sorter = sorter
-    var (stream, list) = (PostingStream(collector.form), PostingList())
-    var (key, piece) = ([UInt8](), [UInt8]())
-    unsafe try collector.forEachTerm { term, parts in
-      var (parts, last): (PostingParts, Int64) = (parts, 0)
-      stream.begin()
-      while unsafe stream.read(into: &list, { unsafe parts.next() }) {
-        let row = list.rowIDs[0]
-        list.removeAll()
-        if piece.isEmpty {
-          key.removeAll(keepingCapacity: true)
-          unsafe key.append(contentsOf: term)
-          key.append(0)
-          key.appendBigEndian(row.ordered)
-          last = 0
-        }
-        piece.appendVarint(UInt64(bitPattern: row.rawValue &- last))
-        piece += stream.lastBytes
-        last = row.rawValue
-        if piece.count >= Self.pieceByteCount {
-          unsafe try sorter.append(key.span.bytes, piece)
-          piece.removeAll(keepingCapacity: true)
-        }
-      }
-      if !piece.isEmpty { unsafe try sorter.append(key.span.bytes, piece) }
-      piece.removeAll(keepingCapacity: true)
+  private mutating func append(_ term: UnsafeRawBufferPointer, _ parts: PostingParts, _ part: UInt32) throws {
+    key.removeAll(keepingCapacity: true)
+    key += TermKeys.start(ofPart: part)
+    unsafe key.append(contentsOf: term)
+    key.append(0)
+    number = 0
+    while let changed = changes?.term, unsafe changed.withUnsafeBytes({ unsafe ByteOrder.precedes($0, term) }) {
+      try changes?.advance()
     }
-    collector.removeAll()
-  }
-
-  /// Has blocks made of all postings, term by term.
-  ///
-  /// - Parameter report: called now and then.
-  mutating func makeBlocks(_ maker: inout BlockMaker, _ report: () throws -> Void) throws {
-    if sorter != nil { try spill() }
-    var stream = PostingStream(collector.form)
-    var termCount = 0
-    func tell() throws {
-      termCount += 1
-      if termCount % Self.reportedCount == 0 { try report() }
-    }
-    if let sorter {
-      var known: [UInt8] = []
-      try sorter.forEach { key, value in
-        try unsafe key.withUnsafeBytes { key in
-          let term = unsafe UnsafeRawBufferPointer(rebasing: key.dropLast(9))
-          if unsafe !known.withUnsafeBytes({ unsafe ByteOrder.areEqual($0, term) }) {
-            unsafe known = [UInt8](term)
-            try unsafe maker.begin(term)
-            try tell()
-          }
-        }
-        stream.begin()
-        try unsafe value.withUnsafeBytes { bytes in
-          var rest: UnsafeRawBufferPointer? = unsafe bytes
-          try unsafe maker.add(&stream) {
-            defer { unsafe rest = nil }
-            return unsafe rest
-          }
-        }
-      }
+    if let changes, !changes.added.isEmpty, let changed = changes.term,
+      unsafe changed.withUnsafeBytes({ unsafe ByteOrder.areEqual($0, term) })
+    {
+      try append(parts, without: changes.added)
     } else {
-      unsafe try collector.forEachTerm { term, parts in
-        var parts = parts
-        try unsafe maker.begin(term)
-        stream.begin()
-        try unsafe maker.add(&stream) { unsafe parts.next() }
-        try tell()
+      var parts = parts
+      while let bytes = unsafe parts.next() {
+        if piece.count >= Self.byteCount { try endPiece() }
+        unsafe piece.append(contentsOf: bytes)
       }
     }
-    try maker.end()
+    if !piece.isEmpty { try endPiece() }
+  }
+
+  /// Appends the postings of a term without those of some rows, which ascend.
+  private mutating func append(_ parts: PostingParts, without rows: [RowID]) throws {
+    var (stream, parts) = (PostingStream(), parts)
+    var (place, last): (Int, Int64) = (0, 0)
+    while let (row, bytes) = unsafe stream.copyNext(scratch, { unsafe parts.next() }) {
+      while place < rows.count, rows[place] < row { place += 1 }
+      if place < rows.count, rows[place] == row { continue }
+      if piece.count >= Self.byteCount { try endPiece() }
+      piece.appendVarint(UInt64(bitPattern: row.rawValue &- last))
+      unsafe piece.append(contentsOf: bytes)
+      last = row.rawValue
+    }
+  }
+
+  private mutating func endPiece() throws {
+    key.appendBigEndian(number)
+    unsafe try sorter.append(key.span.bytes, piece)
+    key.removeLast(4)
+    piece.removeAll(keepingCapacity: true)
+    number += 1
   }
 }

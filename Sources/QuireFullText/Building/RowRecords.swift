@@ -10,13 +10,19 @@ final class RowRecords {
   private(set) var totalLength: UInt64 = 0
   private var chunk = LengthChunk()
   private var number: UInt64?
+  /// The lengths that are stored: those of the first chunk may be.
+  private let stored: RowLengths?
 
-  init(rows: ExtensionSorter<RowID>, lengths: ExtensionSorter<[UInt8]>) { (self.rows, self.lengths) = (rows, lengths) }
+  /// - Parameter stored: the lengths of the rows below; nil if there are none.
+  init(rows: ExtensionSorter<RowID>, lengths: ExtensionSorter<[UInt8]>, above stored: RowLengths?) {
+    (self.rows, self.lengths, self.stored) = (rows, lengths, stored)
+  }
 
   func add(_ record: TextRecord, of row: RowID) throws {
-    if number != LengthChunk.number(of: row) {
-      try end()
-      number = LengthChunk.number(of: row)
+    let next = LengthChunk.number(of: row)
+    if number != next {
+      if number == nil, let stored { chunk = try stored.chunk(next) } else { try end() }
+      number = next
     }
     chunk[LengthChunk.place(of: row)] = UInt16(clamping: record.length)
     totalLength += record.length

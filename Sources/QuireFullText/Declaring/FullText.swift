@@ -23,6 +23,8 @@ public import QuireText
 /// What is stored of a row follows it in the same transaction: a search finds what the snapshot holds, and in a write
 /// transaction what it has changed so far. A changed row costs the words that it has gained and lost; folding them into
 /// long lists is paid for by the commits, a bounded piece each.
+///
+/// The guide is <doc:Searching>.
 public struct FullText<Object: Sendable, Metadata: Sendable>: Sendable {
   /// What it is registered under.
   public let name: String
@@ -75,6 +77,7 @@ struct TextBuilding: Sendable {
   /// Whether rows are taken in one by one, as hooks do it, and not in one go at the end: for tests, to which both make
   /// the same.
   var goesRowByRow = false
-  /// The memory for postings that wait to be sorted, in bytes; what is beyond goes to a temporary file.
+  /// The memory for postings that wait to be sorted, in bytes; where there are more, they are stored in parts of this
+  /// size.
   var gatheredByteCount = 32 << 20
 }

@@ -5,15 +5,15 @@ internal import QuireDatabase
 /// How much is folded into the blocks, and when.
 ///
 /// A posting that comes is put into "recent", for one entry of a tree. Folding costs about the same for one entry of a
-/// term as for many, and so it waits until there are some: a term of many rows has its turn by itself, one of so many
-/// times when a posting of it comes; and where "recent" as a whole has more than it should, all terms have their turn,
-/// one behind the other, a few with each commit.
+/// term as for many, and so it waits until there are some: a term of many rows has its turn by itself, as soon as one
+/// of so many postings that come finds that there are enough; and where "recent" as a whole has more than it should,
+/// all terms have their turn, one behind the other, a few with each commit.
 struct MergingPace: Hashable, Sendable {
   /// From so many changes of one term on that are stored together, they are folded into its blocks at once.
-  var foldedCount = 4
-  /// About so many entries a term has in "recent" at the most: of each so many postings that come, one has all of the
-  /// term folded.
-  var recentTermCount: UInt64 = 64
+  var foldedCount = 8
+  /// From so many entries of a term in "recent" on, a posting that comes may have all of them folded: about one and a
+  /// half times as many it has at the most.
+  var recentTermCount = 64
   /// So many entries "recent" may have before all terms are folded in turn. The more there are, the more of one term
   /// are folded together.
   var leastRecentCount = 1 << 16
@@ -32,13 +32,16 @@ struct MergingPace: Hashable, Sendable {
   }
 
   /// How many entries a commit folds that has brought `written` to "recent", where that has `excess` more than it
-  /// should. A few wait for more, as a slice has a cost of its own; with many the commit pays for twice what it has
-  /// brought.
+  /// should. A few wait for more, as a slice has a cost of its own. What a long text has brought is left to the small
+  /// commits behind it, which fold more than they bring; only where too much has come together a commit pays for twice
+  /// what it has brought.
   func foldedCount(excess: Int, written: Int) -> Int {
-    excess < leastSliceCount ? 0 : min(excess, max(mostSliceCount, 2 * written))
+    guard excess >= leastSliceCount else { return 0 }
+    return min(excess, excess > leastRecentCount / 8 ? max(mostSliceCount, 2 * written) : mostSliceCount)
   }
 
-  /// Whether a posting that comes has its term folded: one of so many of the term, others for each term.
+  /// Whether a posting that comes has the entries of its term counted, and folded if there are enough: one of so many
+  /// of the term, others for each term.
   ///
   /// - Parameters:
   ///   - prefix: the first bytes of the term as a number.
@@ -46,6 +49,6 @@ struct MergingPace: Hashable, Sendable {
   @inline(__always) func isChosen(_ prefix: UInt64, _ byteCount: Int, _ row: RowID) -> Bool {
     var mixed = prefix &+ UInt64(byteCount) &+ UInt64(bitPattern: row.rawValue) &* 0xd6e8_feb8_6659_fd93
     mixed = (mixed ^ mixed >> 32) &* 0x9e37_79b9_7f4a_7c15
-    return mixed >> 48 % recentTermCount == 0
+    return mixed >> 48 % UInt64(max(1, recentTermCount / 2)) == 0
   }
 }

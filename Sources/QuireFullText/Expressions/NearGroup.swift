@@ -39,6 +39,9 @@ public struct Phrase: Hashable, Sendable {
   public var prefixes: Set<Int>
   /// Whether the phrase has to be the beginning of a field. Without meaning in a group of several phrases.
   public var isAtStart: Bool
+  /// Whether rows with all of the tokens are found, wherever these stand, in a full text that does not keep where they
+  /// stand. If not, and that is the default, `FullTextError.needsPositions` is thrown there. Text does not say it.
+  public var isLenient = false
 
   /// Makes a phrase of texts.
   public init(_ texts: [String], isPrefix: Bool = false, isAtStart: Bool = false) {

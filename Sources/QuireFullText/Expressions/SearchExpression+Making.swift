@@ -13,7 +13,10 @@ extension SearchExpression {
 
   /// Rows with these words one behind the other.
   ///
-  /// - Parameter isAtStart: whether a field has to begin with them.
+  /// - Parameters:
+  ///   - text: cut into tokens as the rows are.
+  ///   - isAtStart: whether a field has to begin with them.
+  ///   - fields: where it has to be; nil for all.
   public static func phrase(
     _ text: String, isAtStart: Bool = false, in fields: FieldChoice? = nil
   ) -> SearchExpression {
@@ -27,7 +30,10 @@ extension SearchExpression {
 
   /// Rows with these words or phrases near each other.
   ///
-  /// - Parameter distance: how many tokens may stand between them at the most.
+  /// - Parameters:
+  ///   - texts: each a phrase.
+  ///   - distance: how many tokens may stand between them at the most.
+  ///   - fields: the one field where all of them have to be, of these; nil for all.
   public static func near(
     _ texts: String..., within distance: Int, in fields: FieldChoice? = nil
   ) -> SearchExpression {

@@ -33,8 +33,12 @@ extension SearchExpression {
   /// - Throws: an error that names the place. Texts with more than ``depthLimit`` levels of parentheses or `NOT`, or
   ///   with more than 65,536 words, are refused.
   public init(_ text: String, fields: [String]? = nil) throws(SearchSyntaxError) {
-    var parser = try SyntaxParser(text, fields: fields)
-    self = try parser.parse()
+    if SyntaxScanner.isWord(text) {
+      self = .near(NearGroup([Phrase([text])]))
+    } else {
+      var parser = try SyntaxParser(text, fields: fields)
+      self = try parser.parse()
+    }
   }
 }
 
@@ -131,8 +135,7 @@ private struct SyntaxWriter {
 
   /// A text as a word, or between quotation marks where it is none.
   private static func quoted(_ text: String) -> String {
-    let isWord = !text.isEmpty && text.utf8.allSatisfy(SyntaxScanner.isWordByte)
-    if isWord, !["AND", "OR", "NOT", "NEAR"].contains(text) { return text }
+    if SyntaxScanner.isWord(text), text != "NEAR" { return text }
     return "\"\(text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
   }
 }

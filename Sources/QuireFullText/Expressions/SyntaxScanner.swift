@@ -112,6 +112,13 @@ struct SyntaxScanner {
     }
   }
 
+  /// Whether a text is a word without quotation marks, and nothing else.
+  static func isWord(_ text: String) -> Bool {
+    let utf8 = text.utf8
+    guard !utf8.isEmpty, utf8.allSatisfy(isWordByte) else { return false }
+    return text != "AND" && text != "OR" && text != "NOT"
+  }
+
   private static func sign(_ byte: UInt8) -> SyntaxToken.Kind? {
     switch byte {
     case UInt8(ascii: "("): .leftParenthesis

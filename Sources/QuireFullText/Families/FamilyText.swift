@@ -64,7 +64,7 @@ public struct FamilyText: DatabaseExtension {
   }
 
   public func makeReader(_ store: ExtensionStore) throws -> FamilyTextReader {
-    FamilyTextReader(try FullTextTrees(store, layout), try FamilyTexts(store, layout))
+    FamilyTextReader(self, try FullTextTrees(store, layout), try FamilyTexts(store, layout))
   }
 
   public func makeWriter(_ store: ExtensionStore) throws -> FamilyTextWriter {
@@ -77,11 +77,13 @@ public struct FamilyText: DatabaseExtension {
 /// The value of a row has for each field a varint, 0 where there is no text, else 1 and the number of bytes, and the
 /// bytes as UTF-8.
 struct FamilyTexts {
+  static let treeName = "texts"
+
   let tree: ExtensionTree<RowID>
   private let layout: TextLayout
 
   init(_ store: ExtensionStore, _ layout: TextLayout) throws {
-    tree = try store.tree("texts", of: RowID.self)
+    tree = try store.tree(Self.treeName, of: RowID.self)
     self.layout = layout
   }
 
@@ -123,9 +125,18 @@ struct FamilyTexts {
     }
     guard let texts else {
       throw FullTextError.damaged(
-        fullText: layout.name, tree: "texts", key: "\(row.rawValue)", detail: "the texts of the row break the format")
+        fullText: layout.name, tree: Self.treeName, key: "\(row.rawValue)",
+        detail: "the texts of the row break the format")
     }
     return texts
+  }
+
+  /// Calls `body` with each field that has a text, and the text.
+  static func forEachText(_ texts: [String?], _ body: (Int, RawSpan) throws -> Void) throws {
+    for (field, text) in texts.enumerated() {
+      guard var text else { continue }
+      try text.withUTF8 { bytes in try unsafe body(field, UnsafeRawBufferPointer(bytes).bytes) }
+    }
   }
 
   /// All rows that have texts, in order.

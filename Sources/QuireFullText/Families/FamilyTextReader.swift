@@ -7,10 +7,13 @@ public import QuireDatabase
 /// For the thread and the life of its transaction. All calls may throw `FullTextError.notReady` while it is built,
 /// `unknownField` and `damaged`, and what reading throws.
 public struct FamilyTextReader {
+  private let fullText: FamilyText
   private let stored: FullTextTrees
   private let texts: FamilyTexts
 
-  init(_ trees: FullTextTrees, _ texts: FamilyTexts) { (stored, self.texts) = (trees, texts) }
+  init(_ fullText: FamilyText, _ trees: FullTextTrees, _ texts: FamilyTexts) {
+    (self.fullText, stored, self.texts) = (fullText, trees, texts)
+  }
 
   /// The names of the fields, in the order of their declaration.
   public var fieldNames: [String] { stored.layout.fieldNames }
@@ -24,7 +27,9 @@ public struct FamilyTextReader {
 
   private func run(_ expression: SearchExpression) throws -> SearchRun {
     let texts = texts
-    return try SearchRun(try trees(), expression, filter: nil) { try texts.rowIDs() }
+    let trees = try trees()
+    let resolved = try ExpressionResolver(trees.layout).resolve(expression)
+    return SearchRun(trees, resolved, filter: nil) { try texts.rowIDs() }
   }
 
   // MARK: Searching
@@ -45,15 +50,19 @@ public struct FamilyTextReader {
   /// The rows that an expression finds, the best one first, with scores by BM25: at least 0, and higher is better.
   ///
   /// - Parameters:
+  ///   - expression: what is searched for.
   ///   - weights: of the fields, in their order; 1 for those that it does not reach.
   ///   - limit: how many rows at the most.
+  ///   - formula: how much more rare phrases count than frequent ones.
   /// - Throws: also `FullTextError.badWeight` for a weight that is negative or no number.
   public func scores(
-    matching expression: SearchExpression, weights: [Double] = [], limit: Int = .max
+    matching expression: SearchExpression, weights: [Double] = [], limit: Int = .max,
+    inverseDocumentFrequency formula: InverseDocumentFrequency = .smooth
   ) throws -> [(rowID: RowID, score: Double)] {
     let all = fieldNames.indices.map { $0 < weights.count ? weights[$0] : 1 }
     try stored.layout.check(all)
-    return try run(expression).best(weights: all, limit: max(0, limit), factors: nil).map { ($0.row, $0.score) }
+    let best = try run(expression).best(weights: all, formula, limit: max(0, limit), factors: nil)
+    return best.map { ($0.row, $0.score) }
   }
 
   /// Collection and key of a row that was found; nil if it is gone since.
@@ -64,6 +73,8 @@ public struct FamilyTextReader {
   /// The piece of a row's texts that shows most of what an expression finds in it; nil if the row has no texts.
   ///
   /// - Parameters:
+  ///   - expression: what was searched for.
+  ///   - row: one that was found.
   ///   - field: the name of the field; nil for that of all fields that shows most.
   ///   - tokens: how many words the piece has, 1 to 64; if it is negative, up to four pieces have so many each.
   /// - Returns: one piece, or the pieces in their order.
@@ -84,5 +95,28 @@ public struct FamilyTextReader {
     let source: SnippetMaker.Texts = { number in found[number].map { [$0] } ?? [] }
     if tokens < 0 { return try maker.snippets(ofFields: fields, tokens: -max(tokens, -64), source) }
     return [try maker.snippet(ofFields: fields, tokens: tokens, source)]
+  }
+
+  // MARK: Verifying
+
+  /// Throws `FullTextError.damaged`, with the tree and the key, if what is stored of words differs from the texts that
+  /// are stored beside them, or if there are texts of rows that are gone or of other collections. The closure is not
+  /// asked. Reads and cuts all texts, in bounded memory and with a temporary file where there are many.
+  ///
+  /// - Throws: also `FullTextError.notReady`, `damagedPage`, `inputOutput`.
+  public func verify() throws {
+    let trees = try trees()
+    var verifier = try TextVerifier(trees)
+    try texts.tree.forEach(from: nil) { row, value in
+      guard let key = try rowKey(of: row), fullText.collections.contains(key.collection) else {
+        throw FullTextError.damaged(
+          fullText: fullText.name, tree: FamilyTexts.treeName, key: "\(row.rawValue)",
+          detail: "there are texts of a row that is gone, or of another collection")
+      }
+      let found = try texts.texts(value.copied, of: row)
+      try verifier.add(row, key.key) { body in try FamilyTexts.forEachText(found, body) }
+      return true
+    }
+    try verifier.finish()
   }
 }

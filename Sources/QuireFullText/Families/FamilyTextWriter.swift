@@ -19,7 +19,7 @@ public final class FamilyTextWriter: ExtensionWriter, TextKeeping {
   }
 
   /// The full text as it is in the transaction, its own changes included.
-  public var reader: FamilyTextReader { FamilyTextReader(upkeep.trees, texts) }
+  public var reader: FamilyTextReader { FamilyTextReader(fullText, upkeep.trees, texts) }
 
   public func willBuild(_ reason: ExtensionBuildReason) throws { try upkeep.begin(.ready) }
 
@@ -32,21 +32,14 @@ public final class FamilyTextWriter: ExtensionWriter, TextKeeping {
     if oldBytes == newBytes { return }
     if let oldBytes {
       let old = try texts.texts(oldBytes, of: row)
-      try upkeep.willChange(row, change.key) { try Self.forEachText(old, $0) }
+      try upkeep.willChange(row, change.key) { try FamilyTexts.forEachText(old, $0) }
     }
     if let new, let newBytes {
-      try upkeep.didChange(row, change.key, isInsert: oldBytes == nil) { try Self.forEachText(new, $0) }
+      try upkeep.didChange(row, change.key, isInsert: oldBytes == nil) { try FamilyTexts.forEachText(new, $0) }
       try texts.tree.put(newBytes, for: row)
     } else {
       try upkeep.didChange(row, change.key, isInsert: false, nil)
       try texts.tree.remove(row)
-    }
-  }
-
-  private static func forEachText(_ texts: [String?], _ body: (Int, RawSpan) throws -> Void) throws {
-    for (field, text) in texts.enumerated() {
-      guard var text else { continue }
-      try text.withUTF8 { bytes in try unsafe body(field, UnsafeRawBufferPointer(bytes).bytes) }
     }
   }
 

@@ -5,167 +5,228 @@ internal import QuireDatabase
 /// Makes blocks of postings, with buffers that serve one block after the other; see `BlockHeader` for the bytes.
 struct BlockEncoder {
   let form: PostingForm
-  private var block: [UInt8] = []
-  private var positions: [UInt8] = []
-  private var numbers: [UInt64] = []
-  /// Numbers of the fields' positions, field by field.
-  private var streams: [[UInt64]]
+  private let block = ByteBuilder()
+  private let positions = ByteBuilder()
+  private let numbers: NumberBuffer
   private var limits = LimitCollector()
 
   init(_ form: PostingForm) {
     self.form = form
-    streams = [[UInt64]](repeating: [], count: form.hasPositions ? form.fieldCount : 0)
+    numbers = NumberBuffer()
   }
 
-  /// A block of the postings at `rows` of a list, 1 to 128.
+  /// A block of all of some postings, 1 to 128.
   ///
-  /// - Parameter lengthCode: the code of the length of the row at an index of the list.
   /// - Returns: the block, and the positions that stand apart from it, if there are any.
-  mutating func encode(
-    _ list: PostingList, rows: Range<Int>, lengthCode: (Int) throws -> UInt8
-  ) rethrows -> (block: [UInt8], positions: [UInt8]?) {
-    assert((1...PostingForm.blockCount).contains(rows.count), "a block has no such number of rows")
-    block.removeAll(keepingCapacity: true)
-    positions.removeAll(keepingCapacity: true)
-    let isLarge = rows.count >= BlockHeader.largeCount
-    let frequencyRange = list.frequencyRange(rows.lowerBound).lowerBound..<list.frequencyEnds[rows.upperBound - 1]
-    let hasOnesOnly = !form.hasFrequencies || list.frequencies[frequencyRange].allSatisfy { $0 == 1 }
+  mutating func encode(_ postings: BlockPostings) -> (block: [UInt8], positions: [UInt8]?) {
+    assert((1...PostingForm.blockCount).contains(postings.count), "a block has no such number of rows")
+    block.removeAll()
+    positions.removeAll()
+    let isLarge = postings.count >= BlockHeader.largeCount
+    let hasOnesOnly = Self.hasOnesOnly(postings)
     block.append(hasOnesOnly ? BlockHeader.allOnes : 0)
     if isLarge {
-      try appendLimits(list, rows, lengthCode)
-      appendRows(list, rows)
-      appendMasks(list, rows)
-      if !hasOnesOnly { appendFrequencies(list, frequencyRange) }
-      appendPositions(list, rows)
+      appendLimits(postings)
+      appendRows(postings)
+      appendMasks(postings)
+      if !hasOnesOnly { appendFrequencies(postings) }
+      if form.hasPositions { appendPositions(postings) }
     } else {
-      appendSmall(list, rows, hasOnesOnly, frequencyRange)
+      appendSmall(postings, hasOnesOnly)
     }
     guard positions.count > PostingForm.inlineByteCount else {
-      block += positions
-      return (block, nil)
+      unsafe block.append(positions.bytes)
+      return (block.copied, nil)
     }
     block[0] |= isLarge ? BlockHeader.isLargeApart : BlockHeader.isSmallApart
-    return (block, positions)
+    return (block.copied, positions.copied)
+  }
+
+  private static func hasOnesOnly(_ postings: BlockPostings) -> Bool {
+    var bits: UInt64 = 0
+    for index in 0..<postings.frequencyCount { bits |= unsafe postings.frequencies[index] }
+    return bits == 0
   }
 
   // MARK: Small blocks
 
-  private mutating func appendSmall(
-    _ list: PostingList, _ rows: Range<Int>, _ hasOnesOnly: Bool, _ frequencies: Range<Int>
-  ) {
-    block[0] |= UInt8(rows.count - 1) << 4
-    for index in rows.dropFirst().reversed() {
-      block.appendVarint(list.rowIDs[index].ordered - list.rowIDs[index - 1].ordered - 1)
+  private func appendSmall(_ postings: BlockPostings, _ hasOnesOnly: Bool) {
+    let (count, rows, masks) = unsafe (postings.count, postings.rows, postings.masks)
+    block[0] |= UInt8(count - 1) << 4
+    for index in stride(from: count - 1, to: 0, by: -1) {
+      block.appendVarint(unsafe rows[index] - rows[index - 1] - 1)
     }
-    let mask = list.masks[rows.lowerBound]
-    let hasOneMask = list.masks[rows].allSatisfy { $0 == mask }
+    var hasOneMask = true
+    for index in 1..<max(1, count) where unsafe masks[index] != masks[0] { hasOneMask = false }
     if hasOneMask { block[0] |= BlockHeader.oneMask }
-    if hasOnesOnly && frequencies.count == rows.count { block[0] |= BlockHeader.isSingle }
+    if hasOnesOnly && postings.frequencyCount == count { block[0] |= BlockHeader.isSingle }
     if form.fieldCount > 1 {
-      for index in hasOneMask ? rows.prefix(1) : rows { block.appendVarint(list.masks[index]) }
+      for index in 0..<(hasOneMask ? 1 : count) { block.appendVarint(unsafe masks[index]) }
     }
     if !hasOnesOnly {
-      for index in frequencies { block.appendVarint(UInt64(list.frequencies[index] - 1)) }
+      for index in 0..<postings.frequencyCount { block.appendVarint(unsafe postings.frequencies[index]) }
     }
-    guard form.hasPositions else { return }
-    for index in rows { positions.appendPositions(list, index) }
+    for index in 0..<postings.gapCount { positions.appendVarint(unsafe postings.gaps[index]) }
   }
 
   // MARK: Large blocks
 
-  private mutating func appendLimits(
-    _ list: PostingList, _ rows: Range<Int>, _ lengthCode: (Int) throws -> UInt8
-  ) rethrows {
-    for index in rows { limits.add(form.limit(of: list, index, try lengthCode(index))) }
+  private mutating func appendLimits(_ postings: BlockPostings) {
+    for index in 0..<postings.count { limits.add(postings.limit(index)) }
     let pairs = limits.take() ?? .any
     block[0] |= BlockHeader.isLarge | UInt8(pairs.count - 1) << 4
-    block.append(UInt8(rows.count - 1))
-    pairs.append(to: &block)
+    block.append(UInt8(postings.count - 1))
+    pairs.append(to: block)
   }
 
-  private mutating func appendRows(_ list: PostingList, _ rows: Range<Int>) {
-    let first = list.rowIDs[rows.lowerBound].ordered
-    let span = list.rowIDs[rows.upperBound - 1].ordered - first
+  private func appendRows(_ postings: BlockPostings) {
+    let (count, rows) = unsafe (postings.count, postings.rows)
+    let first = unsafe rows[0]
+    let span = unsafe rows[count - 1] - first
     block.appendVarint(span)
-    numbers.removeAll(keepingCapacity: true)
-    for index in rows.dropFirst() {
-      numbers.append(list.rowIDs[index].ordered - list.rowIDs[index - 1].ordered - 1)
-    }
+    let gaps = unsafe numbers.reserve(count - 1)
+    for index in 1..<count { unsafe gaps[index - 1] = rows[index] &- rows[index - 1] &- 1 }
     let start = block.count
-    PackedNumbers.append(numbers, maySplit: false, to: &block)
+    unsafe PackedNumbers.append(UnsafeBufferPointer(start: gaps, count: count - 1), maySplit: false, to: block)
     // A bit for each row between the first and the last one.
     guard (span + 6) / 8 <= UInt64(block.count - start) else { return }
-    block.removeSubrange(start...)
+    block.removeAll(from: start)
     block[0] |= BlockHeader.isBitSet
-    unsafe block.append(zeros: Int((span + 6) / 8)) { bits in
-      for index in rows.dropFirst().dropLast() {
-        let bit = Int(list.rowIDs[index].ordered - first - 1)
-        unsafe bits[bit >> 3] |= 1 << UInt8(bit & 7)
-      }
+    let byteCount = Int((span + 6) / 8)
+    let bits = unsafe block.append(byteCount)
+    unsafe bits.update(repeating: 0, count: byteCount)
+    for index in 1..<count - 1 {
+      let bit = unsafe Int(rows[index] - first - 1)
+      unsafe bits[bit >> 3] |= 1 << UInt8(bit & 7)
     }
   }
 
-  private mutating func appendMasks(_ list: PostingList, _ rows: Range<Int>) {
+  private func appendMasks(_ postings: BlockPostings) {
     guard form.fieldCount > 1 else { return }
-    var distinct: [FieldMask] = []
-    for index in rows where distinct.count <= 4 && !distinct.contains(list.masks[index]) {
-      distinct.append(list.masks[index])
+    let (count, masks, known) = unsafe (postings.count, postings.masks, numbers.reserve(4))
+    // The first four that differ, in the order in which they come.
+    unsafe known[0] = masks[0]
+    var (distinctCount, last) = unsafe (1, masks[0])
+    for index in 1..<count {
+      let mask = unsafe masks[index]
+      if unsafe mask == last || Self.place(of: mask, known, distinctCount) != nil { continue }
+      guard distinctCount < 4 else { return appendPackedMasks(postings) }
+      unsafe known[distinctCount] = mask
+      distinctCount += 1
+      last = mask
     }
-    guard distinct.count <= 4 else {
-      block[0] |= 3 << 1
-      numbers.removeAll(keepingCapacity: true)
-      for index in rows { numbers.append(list.masks[index]) }
-      return PackedNumbers.append(numbers, maySplit: false, to: &block)
-    }
-    let width = distinct.count == 1 ? 0 : distinct.count == 2 ? 1 : 2
-    if distinct.count == 3 { distinct.append(distinct[0]) }
+    let width = distinctCount == 1 ? 0 : distinctCount == 2 ? 1 : 2
+    if distinctCount == 3 { unsafe (known[3], distinctCount) = unsafe (known[0], 4) }
     block[0] |= UInt8(width) << 1
-    for mask in distinct { block.appendVarint(mask) }
+    for place in 0..<distinctCount { unsafe block.appendVarint(known[place]) }
     guard width > 0 else { return }
-    unsafe block.append(zeros: (rows.count * width + 7) / 8) { bits in
-      for (place, index) in rows.enumerated() {
-        let number = distinct.firstIndex(of: list.masks[index]) ?? 0
-        let bit = place * width
-        unsafe bits[bit >> 3] |= UInt8(number) << UInt8(bit & 7)
-      }
+    let byteCount = (count * width + 7) / 8
+    let bits = unsafe block.append(byteCount)
+    unsafe bits.update(repeating: 0, count: byteCount)
+    for index in 0..<count {
+      let number = unsafe Self.place(of: masks[index], known, distinctCount) ?? 0
+      let bit = index * width
+      unsafe bits[bit >> 3] |= UInt8(truncatingIfNeeded: number) << UInt8(bit & 7)
     }
   }
 
-  private mutating func appendFrequencies(_ list: PostingList, _ range: Range<Int>) {
-    numbers.removeAll(keepingCapacity: true)
-    for index in range { numbers.append(UInt64(list.frequencies[index] - 1)) }
-    PackedNumbers.append(numbers, maySplit: true, to: &block)
+  @inline(__always)
+  private static func place(of mask: FieldMask, _ known: UnsafePointer<FieldMask>, _ count: Int) -> Int? {
+    for place in 0..<count where unsafe known[place] == mask { return place }
+    return nil
   }
 
-  private mutating func appendPositions(_ list: PostingList, _ rows: Range<Int>) {
-    guard form.hasPositions else { return }
+  private func appendPackedMasks(_ postings: BlockPostings) {
+    block[0] |= 3 << 1
+    unsafe PackedNumbers.append(
+      UnsafeBufferPointer(start: postings.masks, count: postings.count), maySplit: false, to: block)
+  }
+
+  private func appendFrequencies(_ postings: BlockPostings) {
+    unsafe PackedNumbers.append(
+      UnsafeBufferPointer(start: postings.frequencies, count: postings.frequencyCount), maySplit: true, to: block)
+  }
+
+  /// Appends the positions field by field.
+  private func appendPositions(_ postings: BlockPostings) {
     var present: FieldMask = 0
-    for index in rows {
-      present |= list.masks[index]
-      var (mask, next) = (list.masks[index], list.positionRange(index).lowerBound)
-      for place in list.frequencyRange(index) {
-        let field = mask.trailingZeroBitCount
-        mask &= mask - 1
-        var expected: UInt32 = 0
-        for index in next..<next + Int(list.frequencies[place]) {
-          streams[field].append(UInt64(list.positions[index] - expected))
-          expected = list.positions[index] &+ 1
-        }
-        next += Int(list.frequencies[place])
+    for index in 0..<postings.count { present |= unsafe postings.masks[index] }
+    if present.nonzeroBitCount == 1 {
+      return unsafe PackedNumbers.append(
+        UnsafeBufferPointer(start: postings.gaps, count: postings.gapCount), maySplit: true, to: positions)
+    }
+    unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: PostingForm.maximumFieldCount) { ends in
+      guard let ends = ends.baseAddress else { return }
+      let sorted = unsafe sortGaps(postings, present, ends)
+      var start = 0
+      for field in 0..<form.fieldCount where present >> FieldMask(field) & 1 == 1 {
+        let end = unsafe ends[field]
+        unsafe PackedNumbers.append(
+          UnsafeBufferPointer(start: sorted + start, count: end - start), maySplit: true, to: positions)
+        start = end
       }
     }
-    for field in 0..<form.fieldCount where present >> FieldMask(field) & 1 == 1 {
-      PackedNumbers.append(streams[field], maySplit: true, to: &positions)
-      streams[field].removeAll(keepingCapacity: true)
+  }
+
+  /// Puts the gaps of all postings in the order of their fields, and says where those of each field end.
+  private func sortGaps(
+    _ postings: BlockPostings, _ present: FieldMask, _ ends: UnsafeMutablePointer<Int>
+  ) -> UnsafeMutablePointer<UInt64> {
+    unsafe ends.initialize(repeating: 0, count: PostingForm.maximumFieldCount)
+    let (count, masks, frequencies) = unsafe (postings.count, postings.masks, postings.frequencies)
+    var place = 0
+    for index in 0..<count {
+      var mask = unsafe masks[index]
+      while mask != 0 {
+        unsafe ends[mask.trailingZeroBitCount] += Int(frequencies[place]) + 1
+        mask &= mask &- 1
+        place += 1
+      }
     }
+    // Where each begins, from where it grows to its end.
+    var start = 0
+    for field in 0..<form.fieldCount {
+      let own = unsafe ends[field]
+      unsafe ends[field] = start
+      start += own
+    }
+    assert(start == postings.gapCount, "there are more positions, or fewer, than frequencies say")
+    let (sorted, gaps) = unsafe (numbers.reserve(start), postings.gaps)
+    var next = 0
+    place = 0
+    for index in 0..<count {
+      var mask = unsafe masks[index]
+      while mask != 0 {
+        let field = mask.trailingZeroBitCount
+        let (end, own) = unsafe (ends[field], Int(frequencies[place]) + 1)
+        for offset in 0..<own { unsafe sorted[end &+ offset] = gaps[next &+ offset] }
+        unsafe ends[field] = end + own
+        next += own
+        mask &= mask &- 1
+        place += 1
+      }
+    }
+    return unsafe sorted
   }
 }
 
-extension PostingForm {
-  /// The values of one posting of a list, as limits have them.
-  func limit(of list: borrowing PostingList, _ index: Int, _ lengthCode: UInt8) -> LimitPair {
-    let frequency = hasFrequencies ? list.totalFrequency(index) : list.masks[index].nonzeroBitCount
-    return LimitPair(frequency: UInt8(min(255, frequency)), lengthCode: lengthCode)
+/// Memory for numbers that are on their way to their bytes.
+@safe private final class NumberBuffer {
+  private var base: UnsafeMutablePointer<UInt64>
+  private var capacity = 1 << 8
+
+  init() { unsafe base = .allocate(capacity: capacity) }
+
+  deinit { unsafe base.deallocate() }
+
+  /// Room for so many numbers; what was there before is lost.
+  func reserve(_ count: Int) -> UnsafeMutablePointer<UInt64> {
+    if count > capacity {
+      capacity = max(count, 2 * capacity)
+      unsafe base.deallocate()
+      unsafe base = .allocate(capacity: capacity)
+    }
+    return unsafe base
   }
 }
 

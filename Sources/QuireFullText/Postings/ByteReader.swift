@@ -17,14 +17,14 @@
   var remainingCount: Int { unsafe bytes.count - offset }
   var isAtEnd: Bool { remainingCount == 0 }
 
-  mutating func byte() -> UInt8? {
+  @inline(__always) mutating func byte() -> UInt8? {
     guard remainingCount > 0 else { return nil }
     defer { offset += 1 }
     return unsafe bytes[offset]
   }
 
   /// A number of at most 64 bits: seven in each byte, the lowest first, as in LEB128.
-  mutating func varint() -> UInt64? {
+  @inline(__always) mutating func varint() -> UInt64? {
     guard remainingCount > 0 else { return nil }
     let first = unsafe bytes[offset]
     offset += 1
@@ -98,12 +98,9 @@ extension [UInt8] {
     }
   }
 
-  /// Appends `count` bytes that are zero and has `write` fill them.
-  mutating func append(zeros count: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) {
-    let start = self.count
-    append(contentsOf: repeatElement(0, count: count))
-    unsafe withUnsafeMutableBytes { bytes in
-      unsafe write(UnsafeMutableRawBufferPointer(rebasing: bytes[start..<start + count]))
+  mutating func appendBigEndian(_ number: UInt32) {
+    for shift in stride(from: UInt32(24), through: 0, by: -8) {
+      append(UInt8(truncatingIfNeeded: number >> shift))
     }
   }
 }

@@ -1,57 +1,290 @@
-// Reading the positions of a block's postings, of all rows or of one.
+// Reading the positions of a block's postings.
 
 internal import QuireDatabase
 
-/// Where the positions of a large block lie.
-struct PositionPlaces {
-  /// For each frequency of the block, the index of its first position among those of its field.
-  fileprivate(set) var starts: [Int] = []
-  /// Where the positions of the fields that occur lie, the lowest field first.
-  fileprivate(set) var layouts: [PackedLayout] = []
+/// Where the positions of a block lie, and what they are made of.
+///
+/// Of each field of each row there is the first position, then the gaps to the next ones less 1. Those of a large block
+/// are unpacked field by field, each field when it is asked for first; those of a small one all at once.
+@safe final class PositionPlaces {
+  /// For each frequency of the block, the index of its first number among those of its field, or of a small block.
+  fileprivate let starts: UnsafeMutablePointer<Int>
+  /// Where the numbers of each field begin, by its number.
+  fileprivate let bases: UnsafeMutablePointer<Int>
+  /// The numbers that were unpacked.
+  fileprivate let numbers = RawBuffer<UInt64>()
+  // Unchecked: for one thread, and no closure changes what a call around it reads.
+  /// Where the numbers of the fields that occur lie, the lowest field first.
+  @exclusivity(unchecked) fileprivate var layouts: [PackedLayout] = []
   /// The fields that occur.
-  fileprivate(set) var fields: FieldMask = 0
-  fileprivate(set) var isKnown = false
-  /// What positions are made of, those of all rows, as soon as all were asked for; in a large block field by field.
-  fileprivate(set) var gaps: [UInt64] = []
-  /// Where the gaps of each field begin, by its number, in a large block.
-  fileprivate(set) var bases: [Int] = []
-  fileprivate(set) var areAllKnown = false
+  @exclusivity(unchecked) fileprivate var fields: FieldMask = 0
+  /// Those of them whose numbers were unpacked.
+  @exclusivity(unchecked) fileprivate var readFields: FieldMask = 0
+  @exclusivity(unchecked) fileprivate var isKnown = false
 
-  mutating func forget() { (isKnown, areAllKnown) = (false, false) }
+  init(_ frequencyCount: Int) {
+    let bases = UnsafeMutablePointer<Int>.allocate(capacity: FieldMask.bitWidth + frequencyCount)
+    unsafe self.bases = bases
+    unsafe starts = bases + FieldMask.bitWidth
+  }
+
+  deinit { unsafe bases.deallocate() }
+
+  func forget() { unsafe isKnown = false }
+}
+
+/// Positions of one row in one field, as they are stored: the first one, then the gaps less 1.
+@safe struct PositionGaps {
+  private let numbers: UnsafePointer<UInt64>
+  let count: Int
+
+  fileprivate init(_ numbers: UnsafePointer<UInt64>, _ count: Int) {
+    unsafe (self.numbers, self.count) = unsafe (numbers, count)
+  }
+
+  /// Copies them to where there is room for `count` numbers.
+  ///
+  /// - Returns: false if one of the positions is too great to be one.
+  @inline(__always)
+  func copy(to target: UnsafeMutablePointer<UInt64>) -> Bool {
+    var (sum, bits): (UInt64, UInt64) = (0, 0)
+    for index in 0..<count {
+      let gap = unsafe numbers[index]
+      unsafe target[index] = gap
+      (sum, bits) = (sum &+ gap &+ 1, bits | gap)
+    }
+    // Fewer numbers than 2^32, each below 2^32, do not overflow.
+    return bits <= UInt64(UInt32.max) && sum <= UInt64(UInt32.max)
+  }
+
+  /// Calls `body` with the positions in order until it returns false.
+  ///
+  /// - Returns: false if one is too great to be one.
+  @inline(__always)
+  func forEach(_ body: (UInt32) -> Bool) -> Bool {
+    var position: UInt64 = 0
+    for index in 0..<count {
+      let (sum, overflow) = unsafe position.addingReportingOverflow(numbers[index])
+      guard !overflow, sum < UInt64(UInt32.max) else { return false }
+      guard body(UInt32(truncatingIfNeeded: sum)) else { return true }
+      position = sum + 1
+    }
+    return true
+  }
+}
+
+/// What a block has of its rows' masks and positions, as far as it was read: plain addresses, good until it reads
+/// another block, or positions of further fields.
+@safe struct PositionView {
+  private let masks: UnsafePointer<FieldMask>
+  private let frequencies: UnsafePointer<UInt32>
+  private let frequencyStarts: UnsafePointer<Int32>
+  private let starts: UnsafePointer<Int>
+  private let bases: UnsafePointer<Int>
+  private let numbers: UnsafePointer<UInt64>
+
+  /// - Parameter block: one whose frequencies were read.
+  fileprivate init(_ block: DecodedBlock) {
+    unsafe (masks, frequencies) = unsafe (UnsafePointer(block.masks), UnsafePointer(block.frequencies))
+    unsafe frequencyStarts = unsafe UnsafePointer(block.frequencyStarts)
+    unsafe (starts, bases) = unsafe (UnsafePointer(block.places.starts), UnsafePointer(block.places.bases))
+    unsafe numbers = unsafe UnsafePointer(block.places.numbers.base)
+  }
+
+  /// The mask of a row.
+  @inline(__always) func mask(_ index: Int) -> FieldMask { unsafe masks[index] }
+
+  /// The positions of one row in one field, in which it has the term; those of the field were read.
+  @inline(__always)
+  func positions(ofRow index: Int, field: Int) -> PositionGaps {
+    let below = unsafe masks[index] & (1 << FieldMask(truncatingIfNeeded: field) &- 1)
+    let place = unsafe Int(frequencyStarts[index]) &+ below.nonzeroBitCount
+    let start = unsafe starts[place] &+ bases[field]
+    return unsafe PositionGaps(numbers + start, Int(frequencies[place]))
+  }
 }
 
 extension DecodedBlock {
+  /// Reads what the positions of all rows in some fields are made of, unless that was done.
+  ///
+  /// - Parameters:
+  ///   - fields: those that no row has are passed over.
+  ///   - block: the block, whose frequencies were read.
+  ///   - apart: what "positions" has under the block's key; nil if there is nothing.
+  func decodePositions(_ fields: FieldMask, _ block: RawSpan, apart: RawSpan?) -> Bool {
+    guard arePositionsApart else {
+      return unsafe block.withUnsafeBytes { unsafe decodePositions(fields, $0, positionsOffset) }
+    }
+    guard let apart else { return false }
+    return unsafe apart.withUnsafeBytes { unsafe decodePositions(fields, $0, 0) }
+  }
+
+  /// The same of bytes that have the positions from `offset` on.
+  func decodePositions(_ fields: FieldMask, _ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Bool {
+    guard form.hasPositions, hasFrequencies, offset <= bytes.count else { return false }
+    if unsafe !places.isKnown {
+      guard unsafe isLarge ? findPlaces(bytes, offset) : decodeSmallPositions(bytes, offset) else { return false }
+      unsafe places.isKnown = true
+    }
+    var rest = unsafe fields & places.fields & ~places.readFields
+    while rest != 0 {
+      let field = rest.trailingZeroBitCount
+      rest &= rest - 1
+      let layout = unsafe places.layouts[(places.fields & (1 << FieldMask(field) - 1)).nonzeroBitCount]
+      let target = unsafe places.numbers.base + places.bases[field]
+      guard unsafe layout.read(0..<layout.count, of: bytes, into: target) else { return false }
+      unsafe places.readFields |= 1 << FieldMask(field)
+    }
+    return true
+  }
+
+  private func decodeSmallPositions(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Bool {
+    var reader = unsafe ByteReader(bytes, at: offset)
+    // A number takes a byte at least.
+    places.numbers.reserve(reader.remainingCount)
+    var next = 0
+    for place in 0..<frequencyRange(count - 1).upperBound {
+      unsafe places.starts[place] = next
+      for _ in 0..<(unsafe frequencies[place]) {
+        guard let gap = reader.varint() else { return false }
+        unsafe places.numbers.base[next] = gap
+        next += 1
+      }
+    }
+    unsafe places.bases.update(repeating: 0, count: FieldMask.bitWidth)
+    unsafe (places.fields, places.readFields) = (.max, .max)
+    return true
+  }
+
+  /// Finds where the positions of each field and row lie in a large block.
+  private func findPlaces(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Bool {
+    unsafe places.layouts.removeAll(keepingCapacity: true)
+    let (starts, sums) = unsafe (places.starts, places.bases)
+    var fields: FieldMask = 0
+    for index in 0..<count { fields |= unsafe masks[index] }
+    // How many positions each of the fields has so far.
+    for field in 0..<FieldMask.bitWidth where fields >> FieldMask(field) & 1 == 1 { unsafe sums[field] = 0 }
+    if unsafe form.fieldCount > 4 || !addNarrow(starts, sums) { unsafe addWide(starts, sums) }
+    var reader = unsafe ByteReader(bytes, at: offset)
+    var (total, rest) = (0, fields)
+    while rest != 0 {
+      let field = rest.trailingZeroBitCount
+      rest &= rest - 1
+      guard let layout = unsafe PackedLayout(&reader, count: sums[field]) else { return false }
+      unsafe places.layouts.append(layout)
+      unsafe sums[field] = total
+      // The layouts have checked that the bytes have so many numbers.
+      total += layout.count
+    }
+    places.numbers.reserve(total)
+    unsafe (places.fields, places.readFields) = (fields, 0)
+    return true
+  }
+
+  /// Finds for each frequency of the block how many positions its field has in front of it, and in `sums` how many each
+  /// field has.
+  private func addWide(_ starts: UnsafeMutablePointer<Int>, _ sums: UnsafeMutablePointer<Int>) {
+    var place = 0
+    for index in 0..<count {
+      var mask = unsafe masks[index]
+      while mask != 0 {
+        let field = mask.trailingZeroBitCount
+        mask &= mask &- 1
+        unsafe starts[place] = sums[field]
+        unsafe sums[field] &+= Int(frequencies[place])
+        place &+= 1
+      }
+    }
+  }
+
+  /// The same of up to four fields, whose sums are parts of one number; false if they are too great for that.
+  private func addNarrow(_ starts: UnsafeMutablePointer<Int>, _ sums: UnsafeMutablePointer<Int>) -> Bool {
+    var total: UInt64 = 0
+    for place in 0..<frequencyRange(count - 1).upperBound { total &+= unsafe UInt64(frequencies[place]) }
+    guard total <= UInt64(UInt16.max) else { return false }
+    var (place, all) = (0, UInt64(0))
+    for index in 0..<count {
+      var mask = unsafe masks[index]
+      while mask != 0 {
+        let shift = UInt64(truncatingIfNeeded: mask.trailingZeroBitCount &* 16)
+        mask &= mask &- 1
+        unsafe starts[place] = Int(truncatingIfNeeded: all &>> shift & 0xffff)
+        all &+= unsafe UInt64(frequencies[place]) &<< shift
+        place &+= 1
+      }
+    }
+    for field in 0..<4 { unsafe sums[field] = Int(truncatingIfNeeded: all &>> UInt64(field * 16) & 0xffff) }
+    return true
+  }
+
+  /// Reads what the positions of some rows are made of, each in some fields, in which it has the term: those of others
+  /// are not to be asked for.
+  ///
+  /// - Parameters:
+  ///   - rows: where the rows are in the block, ascending.
+  ///   - fields: the fields of each.
+  ///   - bytes: those that have the positions, from `offset` on.
+  func decodePositions(
+    ofRows rows: UnsafeBufferPointer<Int32>, _ fields: UnsafePointer<FieldMask>, _ bytes: UnsafeRawBufferPointer,
+    _ offset: Int
+  ) -> Bool {
+    guard unsafe decodePositions(0, bytes, offset) else { return false }
+    if unsafe places.readFields == .max { return true }
+    for index in 0..<rows.count {
+      let row = unsafe Int(rows[index])
+      let mask = unsafe masks[row]
+      var rest = unsafe fields[index] & mask & ~places.readFields
+      while rest != 0 {
+        let field = rest.trailingZeroBitCount
+        rest &= rest &- 1
+        let below: FieldMask = 1 << FieldMask(truncatingIfNeeded: field) &- 1
+        let place = unsafe Int(frequencyStarts[row]) + (mask & below).nonzeroBitCount
+        let layout = unsafe places.layouts[(places.fields & below).nonzeroBitCount]
+        let range = unsafe places.starts[place]..<places.starts[place] + Int(frequencies[place])
+        let target = unsafe places.numbers.base + places.bases[field] + range.lowerBound
+        guard unsafe layout.read(range, of: bytes, into: target) else { return false }
+      }
+    }
+    return true
+  }
+
+  /// Whether the positions of a field were read.
+  @inline(__always)
+  func hasPositions(_ field: Int) -> Bool { unsafe places.isKnown && places.readFields >> FieldMask(field) & 1 == 1 }
+
+  /// Addresses of what was read.
+  var view: PositionView { PositionView(self) }
+
+  /// The positions of one row in one field, in which it has the term; those of the field were read.
+  @inline(__always)
+  func positions(ofRow index: Int, field: Int) -> PositionGaps {
+    assert(hasPositions(field) && mask(index) >> FieldMask(field) & 1 == 1, "a row has nothing in a field")
+    return view.positions(ofRow: index, field: field)
+  }
+
+  // MARK: Appending
+
   /// Appends the positions of one row, field by field, to `target`; what stands there already stays.
   ///
   /// - Parameters:
   ///   - block: the block, whose frequencies were read.
   ///   - apart: what "positions" has under the block's key; nil if there is nothing.
-  mutating func appendPositions(
-    ofRow index: Int, _ block: RawSpan, apart: RawSpan?, to target: inout [UInt32]
-  ) -> Bool {
-    assert(index >= 0 && index < count, "positions are read of a row that the block does not have")
-    guard form.hasPositions, hasFrequencies else { return false }
-    if arePositionsApart {
-      guard let apart else { return false }
-      return unsafe apart.withUnsafeBytes { unsafe appendPositions(index, $0, 0, &target) }
-    }
-    guard positionsOffset <= block.byteCount else { return false }
-    return unsafe block.withUnsafeBytes { unsafe appendPositions(index, $0, positionsOffset, &target) }
+  func appendPositions(ofRow index: Int, _ block: RawSpan, apart: RawSpan?, to target: inout [UInt32]) -> Bool {
+    decodePositions(.max, block, apart: apart) && appendPositions(ofRow: index, to: &target)
   }
 
-  /// The same of bytes that have the positions of all rows from `offset` on.
-  private mutating func appendPositions(
-    _ index: Int, _ bytes: UnsafeRawBufferPointer, _ offset: Int, _ target: inout [UInt32]
-  ) -> Bool {
-    guard isLarge else { return unsafe appendSmall(index, ByteReader(bytes, at: offset), &target) }
-    guard unsafe findPlaces(bytes, offset) else { return false }
-    var mask = masks[index]
-    for place in frequencyRange(index) {
-      let field = mask & ~(mask - 1)
+  /// The same, once the positions of all fields were read.
+  private func appendPositions(ofRow index: Int, to target: inout [UInt32]) -> Bool {
+    let view = view
+    var mask = view.mask(index)
+    while mask != 0 {
+      let positions = view.positions(ofRow: index, field: mask.trailingZeroBitCount)
       mask &= mask - 1
-      let layout = places.layouts[(places.fields & (field - 1)).nonzeroBitCount]
-      let start = places.starts[place]
-      guard unsafe Self.append(start..<start + Int(frequencies[place]), layout, bytes, &target) else { return false }
+      let isRead = positions.forEach {
+        target.append($0)
+        return true
+      }
+      guard isRead else { return false }
     }
     return true
   }
@@ -62,173 +295,27 @@ extension DecodedBlock {
   ///   - block: the block, whose rows were read.
   ///   - apart: what "positions" has under the block's key; nil if there is nothing.
   /// - Returns: false if the bytes break the format; the list is as it was then.
-  mutating func appendAll(_ block: RawSpan, apart: RawSpan?, to list: inout PostingList) -> Bool {
-    guard decodeFrequencies(block), let first = rowIDs.first else { return false }
-    if let last = list.rowIDs.last, last >= first { return false }
+  func appendAll(_ block: RawSpan, apart: RawSpan?, to list: inout PostingList) -> Bool {
+    guard decodeFrequencies(block) else { return false }
+    if let last = list.rowIDs.last, last >= row(0) { return false }
     if form.hasPositions {
-      guard decodePositions(block, apart: apart) else { return false }
+      guard decodePositions(.max, block, apart: apart) else { return false }
       let (positionCount, endCount) = (list.positions.count, list.positionEnds.count)
       for index in 0..<count {
-        var mask = masks[index]
-        while mask != 0 {
-          guard appendPositions(ofRow: index, field: mask.trailingZeroBitCount, to: &list.positions) else {
-            list.positions.removeSubrange(positionCount...)
-            list.positionEnds.removeSubrange(endCount...)
-            return false
-          }
-          mask &= mask - 1
+        guard appendPositions(ofRow: index, to: &list.positions) else {
+          list.positions.removeSubrange(positionCount...)
+          list.positionEnds.removeSubrange(endCount...)
+          return false
         }
         list.positionEnds.append(list.positions.count)
       }
     }
-    let base = list.frequencies.count
-    list.rowIDs += rowIDs[..<count]
-    list.masks += masks[..<count]
-    list.frequencies += frequencies
-    for index in 0..<count { list.frequencyEnds.append(base + frequencyEnds[index]) }
+    let (base, total) = (list.frequencies.count, frequencyRange(count - 1).upperBound)
+    unsafe list.rowIDs.append(contentsOf: rowIDs)
+    unsafe list.masks.append(contentsOf: UnsafeBufferPointer(start: masks, count: count))
+    unsafe list.frequencies.append(contentsOf: UnsafeBufferPointer(start: frequencies, count: total))
+    for index in 0..<count { list.frequencyEnds.append(base + frequencyRange(index).upperBound) }
     return true
-  }
-
-  /// Reads what the positions of all rows are made of, for `appendPositions(ofRow:field:to:)`.
-  ///
-  /// - Parameters:
-  ///   - block: the block, whose frequencies were read.
-  ///   - apart: what "positions" has under the block's key; nil if there is nothing.
-  mutating func decodePositions(_ block: RawSpan, apart: RawSpan?) -> Bool {
-    if places.areAllKnown { return true }
-    guard form.hasPositions, hasFrequencies else { return false }
-    if arePositionsApart {
-      guard let apart else { return false }
-      return unsafe apart.withUnsafeBytes { unsafe decodePositions($0, 0) }
-    }
-    guard positionsOffset <= block.byteCount else { return false }
-    return unsafe block.withUnsafeBytes { unsafe decodePositions($0, positionsOffset) }
-  }
-
-  private mutating func decodePositions(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Bool {
-    places.gaps.removeAll(keepingCapacity: true)
-    places.areAllKnown = isLarge ? unsafe decodeLargeGaps(bytes, offset) : unsafe decodeSmallGaps(bytes, offset)
-    return places.areAllKnown
-  }
-
-  private mutating func decodeSmallGaps(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Bool {
-    var reader = unsafe ByteReader(bytes, at: offset)
-    places.starts.removeAll(keepingCapacity: true)
-    places.isKnown = false
-    for frequency in frequencies {
-      places.starts.append(places.gaps.count)
-      for _ in 0..<frequency {
-        guard let gap = reader.varint() else { return false }
-        places.gaps.append(gap)
-      }
-    }
-    return true
-  }
-
-  private mutating func decodeLargeGaps(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Bool {
-    guard unsafe findPlaces(bytes, offset) else { return false }
-    if places.bases.isEmpty { places.bases = Array(repeating: 0, count: FieldMask.bitWidth) }
-    var (total, rest) = (0, places.fields)
-    for layout in places.layouts {
-      places.bases[rest.trailingZeroBitCount] = total
-      rest &= rest - 1
-      total += layout.count
-    }
-    // The layouts have checked that the bytes have so many numbers.
-    return unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: max(1, total)) { gaps in
-      guard let base = gaps.baseAddress else { return false }
-      var start = 0
-      for layout in places.layouts {
-        guard unsafe layout.read(0..<layout.count, of: bytes, into: base + start) else { return false }
-        start += layout.count
-      }
-      unsafe places.gaps.append(contentsOf: gaps[..<total])
-      return true
-    }
-  }
-
-  /// Appends the positions of one row in one field, in which it has the term, to `target`; those of all rows were read.
-  /// False if they break the format.
-  @inline(__always)
-  func appendPositions(ofRow index: Int, field: Int, to target: inout [UInt32]) -> Bool {
-    assert(places.areAllKnown && masks[index] & 1 << FieldMask(field) != 0, "a row has nothing in a field")
-    let below = masks[index] & ((1 << FieldMask(field)) - 1)
-    let place = frequencyRange(index).lowerBound + (below == 0 ? 0 : below.nonzeroBitCount)
-    let start = places.starts[place] + (isLarge ? places.bases[field] : 0)
-    var position: UInt64 = 0
-    for gap in start..<start + Int(frequencies[place]) {
-      let (sum, overflow) = position.addingReportingOverflow(places.gaps[gap])
-      guard !overflow, sum < UInt64(UInt32.max) else { return false }
-      target.append(UInt32(truncatingIfNeeded: sum))
-      position = sum + 1
-    }
-    return true
-  }
-
-  private func appendSmall(_ index: Int, _ reader: ByteReader, _ target: inout [UInt32]) -> Bool {
-    var reader = reader
-    let range = frequencyRange(index)
-    for place in 0..<range.lowerBound {
-      for _ in 0..<frequencies[place] {
-        guard reader.varint() != nil else { return false }
-      }
-    }
-    for place in range {
-      guard reader.appendPositions(count: Int(frequencies[place]), to: &target) else { return false }
-    }
-    return true
-  }
-
-  /// Finds where the positions of each field and row lie.
-  private mutating func findPlaces(_ bytes: UnsafeRawBufferPointer, _ offset: Int) -> Bool {
-    if places.isKnown { return true }
-    places.starts.removeAll(keepingCapacity: true)
-    places.layouts.removeAll(keepingCapacity: true)
-    var fields: FieldMask = 0
-    for index in 0..<count { fields |= masks[index] }
-    places.fields = fields
-    var reader = unsafe ByteReader(bytes, at: offset)
-    let isFound = unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: FieldMask.bitWidth) { sums in
-      // How many positions each of the fields has so far.
-      unsafe sums.initialize(repeating: 0)
-      for index in 0..<count {
-        var mask = masks[index]
-        for place in frequencyRange(index) {
-          let field = mask.trailingZeroBitCount
-          mask &= mask &- 1
-          places.starts.append(unsafe sums[field])
-          unsafe sums[field] &+= Int(frequencies[place])
-        }
-      }
-      while fields != 0 {
-        guard let layout = unsafe PackedLayout(&reader, count: sums[fields.trailingZeroBitCount]) else { return false }
-        places.layouts.append(layout)
-        fields &= fields - 1
-      }
-      return true
-    }
-    guard isFound else { return false }
-    places.isKnown = true
-    return true
-  }
-
-  private static func append(
-    _ range: Range<Int>, _ layout: PackedLayout, _ bytes: UnsafeRawBufferPointer, _ target: inout [UInt32]
-  ) -> Bool {
-    // The layout has checked that the bytes have so many numbers.
-    unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: range.count) { numbers in
-      guard let base = numbers.baseAddress, unsafe layout.read(range, of: bytes, into: base) else {
-        return false
-      }
-      var next: UInt64 = 0
-      for index in 0..<range.count {
-        let (position, overflow) = unsafe next.addingReportingOverflow(base[index])
-        guard !overflow, position < UInt64(UInt32.max) else { return false }
-        target.append(UInt32(truncatingIfNeeded: position))
-        next = position + 1
-      }
-      return true
-    }
   }
 }
 
@@ -245,5 +332,16 @@ extension ByteReader {
       next = position + 1
     }
     return true
+  }
+
+  /// Goes past the same; false if they are none.
+  mutating func skipPositions(count: Int) -> Bool {
+    guard count <= remainingCount else { return false }
+    var next: UInt64 = 0
+    for _ in 0..<count {
+      guard let gap = varint(), gap <= UInt64(UInt32.max) else { return false }
+      next += gap + 1
+    }
+    return next <= UInt64(UInt32.max)
   }
 }

@@ -7,48 +7,88 @@ internal import QuireDatabase
 /// First `decodeRows`; then `decodeFrequencies`, if fields or frequencies are of interest; then positions. Each is
 /// handed the same bytes, and returns false if they break the format: then what it should have read is not to be used.
 /// Nothing traps, whatever the bytes are, and memory is bounded by their number.
-struct DecodedBlock {
+///
+/// Invariant: `rowIDs` has `count` rows; `masks`, `frequencyStarts` and `frequencies` are those of the block if
+/// `hasFrequencies`.
+@safe final class DecodedBlock {
   let form: PostingForm
+  // Unchecked, here and below: for one thread, and no closure changes what a call around it reads.
   /// The number of rows; 0 before the first block.
-  private(set) var count = 0
-  /// The rows, in ascending order; those from `count` on are of blocks before.
-  private(set) var rowIDs: [RowID]
-  /// The mask of each row; those from `count` on are of blocks before.
-  private(set) var masks: [FieldMask]
+  @exclusivity(unchecked) private var uncheckedCount = 0
+  @exclusivity(unchecked) private var uncheckedHasFrequencies = false
+  @exclusivity(unchecked) private(set) var header: BlockHeader?
+  @exclusivity(unchecked) private(set) var masksOffset = 0
+  @exclusivity(unchecked) private var uncheckedPositionsOffset = 0
+  /// The rows, in ascending order.
+  let rows: UnsafeMutablePointer<RowID>
+  /// The mask of each row.
+  let masks: UnsafeMutablePointer<FieldMask>
   /// Of all rows, one behind the other: of each row those of its fields, the lowest one first.
-  private(set) var frequencies: [UInt32] = []
-  /// Where the frequencies of each row end.
-  private(set) var frequencyEnds: [Int]
-  private(set) var hasFrequencies = false
-  private var header: BlockHeader?
-  private var masksOffset = 0
-  var positionsOffset = 0
+  let frequencies: UnsafeMutablePointer<UInt32>
+  /// Where the frequencies of each row begin, and where the last ones end.
+  let frequencyStarts: UnsafeMutablePointer<Int32>
   /// Where positions lie, as soon as some were asked for.
-  var places = PositionPlaces()
+  let places: PositionPlaces
+  /// Numbers as they are unpacked: those of rows and of frequencies.
+  private let numbers: UnsafeMutablePointer<UInt64>
+  private let memory: UnsafeMutableRawPointer
 
   init(_ form: PostingForm) {
     self.form = form
-    rowIDs = [RowID](repeating: RowID(0), count: PostingForm.blockCount)
-    masks = [FieldMask](repeating: 0, count: PostingForm.blockCount)
-    frequencyEnds = [Int](repeating: 0, count: PostingForm.blockCount)
-    frequencies.reserveCapacity(2 * PostingForm.blockCount)
+    let rowCount = PostingForm.blockCount
+    let frequencyCount = rowCount * form.fieldCount
+    let wordCount = 2 * rowCount + frequencyCount
+    let byteCount = wordCount * 8 + frequencyCount * 4 + (rowCount + 1) * 4
+    unsafe memory = .allocate(byteCount: byteCount, alignment: 16)
+    unsafe rows = memory.bindMemory(to: RowID.self, capacity: rowCount)
+    unsafe masks = (memory + rowCount * 8).bindMemory(to: FieldMask.self, capacity: rowCount)
+    unsafe numbers = (memory + rowCount * 16).bindMemory(to: UInt64.self, capacity: frequencyCount)
+    let rest = unsafe memory + wordCount * 8
+    unsafe frequencies = rest.bindMemory(to: UInt32.self, capacity: frequencyCount)
+    unsafe frequencyStarts = (rest + frequencyCount * 4).bindMemory(to: Int32.self, capacity: rowCount + 1)
+    unsafe frequencyStarts[0] = 0
+    places = PositionPlaces(frequencyCount)
   }
 
-  var isLarge: Bool { header?.isLarge ?? false }
+  deinit { unsafe memory.deallocate() }
+
+  /// The number of rows; 0 before the first block.
+  var count: Int { @inline(__always) get { unsafe uncheckedCount } }
+  var hasFrequencies: Bool { @inline(__always) get { unsafe uncheckedHasFrequencies } }
+  /// Where positions begin in a block that has them.
+  var positionsOffset: Int { unsafe uncheckedPositionsOffset }
+  /// The rows, in ascending order.
+  var rowIDs: UnsafeBufferPointer<RowID> { unsafe UnsafeBufferPointer(start: rows, count: count) }
+  var isLarge: Bool { unsafe header?.isLarge ?? false }
+  /// Whether all frequencies are 1.
+  var hasOnesOnly: Bool { unsafe header?.hasOnesOnly ?? false }
   /// Whether positions, if any are kept, stand apart from the block.
-  var arePositionsApart: Bool { form.hasPositions && header?.arePositionsApart ?? false }
+  var arePositionsApart: Bool { unsafe form.hasPositions && header?.arePositionsApart ?? false }
   /// Each posting is within one of these.
-  var limits: LimitPairs { header?.limits ?? .any }
+  var limits: LimitPairs { unsafe header?.limits ?? .any }
+
+  /// A row.
+  @inline(__always) func row(_ index: Int) -> RowID {
+    assert(index >= 0 && index < count, "a row is read that the block does not have")
+    return unsafe rows[index]
+  }
+
+  /// The mask of a row.
+  @inline(__always) func mask(_ index: Int) -> FieldMask {
+    assert(hasFrequencies && index >= 0 && index < count, "a mask is read that the block does not have")
+    return unsafe masks[index]
+  }
 
   /// Where the frequencies of a row are.
   @inline(__always) func frequencyRange(_ index: Int) -> Range<Int> {
-    (index == 0 ? 0 : frequencyEnds[index - 1])..<frequencyEnds[index]
+    assert(hasFrequencies && index >= 0 && index < count, "frequencies are read that the block does not have")
+    return unsafe Int(frequencyStarts[index])..<Int(frequencyStarts[index + 1])
   }
 
   /// The sum of a row's frequencies.
   func totalFrequency(_ index: Int) -> Int {
     var sum = 0
-    for place in frequencyRange(index) { sum += Int(frequencies[place]) }
+    for place in frequencyRange(index) { sum += Int(unsafe frequencies[place]) }
     return sum
   }
 
@@ -57,28 +97,32 @@ struct DecodedBlock {
   /// Reads the rows of a block.
   ///
   /// - Parameter lastRow: from its key.
-  mutating func decodeRows(_ block: RawSpan, lastRow: RowID) -> Bool {
-    count = 0
-    hasFrequencies = false
-    places.forget()
-    return unsafe block.withUnsafeBytes { block in
-      guard let header = unsafe BlockHeader(block, lastRow) else { return false }
-      self.header = header
-      var reader = unsafe ByteReader(block, at: header.rowsOffset)
-      guard !header.isLarge else { return unsafe decodeLargeRows(block, header, &reader) }
-      // The gaps of a small block were added up by the header.
-      reader = unsafe ByteReader(block, at: 1)
-      rowIDs[header.count - 1] = lastRow
-      for index in stride(from: header.count - 1, to: 0, by: -1) {
-        guard let gap = reader.varint() else { return false }
-        rowIDs[index - 1] = RowID(ordered: rowIDs[index].ordered &- gap &- 1)
-      }
-      (count, masksOffset) = (header.count, reader.offset)
-      return true
-    }
+  func decodeRows(_ block: RawSpan, lastRow: RowID) -> Bool {
+    unsafe block.withUnsafeBytes { unsafe decodeRows($0, lastRow: lastRow) }
   }
 
-  private mutating func decodeLargeRows(
+  /// The same of bytes that lie still.
+  func decodeRows(_ block: UnsafeRawBufferPointer, lastRow: RowID) -> Bool {
+    unsafe (uncheckedCount, uncheckedHasFrequencies) = (0, false)
+    places.forget()
+    guard let header = unsafe BlockHeader(block, lastRow) else { return false }
+    unsafe self.header = header
+    var reader = unsafe ByteReader(block, at: header.rowsOffset)
+    guard !header.isLarge else { return unsafe decodeLargeRows(block, header, &reader) }
+    // The gaps of a small block were added up by the header.
+    reader = unsafe ByteReader(block, at: 1)
+    var row = lastRow.ordered
+    unsafe rows[header.count - 1] = lastRow
+    for index in stride(from: header.count - 1, to: 0, by: -1) {
+      guard let gap = reader.varint() else { return false }
+      row = row &- gap &- 1
+      unsafe rows[index - 1] = RowID(ordered: row)
+    }
+    unsafe (uncheckedCount, masksOffset) = (header.count, reader.offset)
+    return true
+  }
+
+  private func decodeLargeRows(
     _ block: UnsafeRawBufferPointer, _ header: BlockHeader, _ reader: inout ByteReader
   ) -> Bool {
     let isRead: Bool
@@ -88,86 +132,85 @@ struct DecodedBlock {
       isRead = unsafe decodeGaps(block, header, &reader)
     }
     guard isRead else { return false }
-    (count, masksOffset) = (header.count, reader.offset)
-    assert(rowIDs[count - 1] == header.lastRow && rowIDs[0] == header.firstRow, "the rows of a block are others")
+    unsafe (uncheckedCount, masksOffset) = (header.count, reader.offset)
+    assert(row(count - 1) == header.lastRow && row(0) == header.firstRow, "the rows of a block are others")
     return true
   }
 
-  private mutating func decodeGaps(
+  private func decodeGaps(
     _ block: UnsafeRawBufferPointer, _ header: BlockHeader, _ reader: inout ByteReader
   ) -> Bool {
     let gapCount = header.count - 1
-    guard let layout = PackedLayout(&reader, count: gapCount) else { return false }
-    return unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: gapCount) { gaps in
-      guard let base = gaps.baseAddress, unsafe layout.read(0..<gapCount, of: block, into: base) else {
-        return false
-      }
-      return unsafe rowIDs.withUnsafeMutableBufferPointer { rows in
-        let first = header.firstRow.ordered
-        var (row, previous, isAscending) = (first, first, true)
-        unsafe rows[0] = header.firstRow
-        for index in 0..<gapCount {
-          row = unsafe row &+ base[index] &+ 1
-          isAscending = isAscending && row > previous
-          previous = row
-          unsafe rows[index + 1] = RowID(ordered: row)
-        }
-        return isAscending && row == header.lastRow.ordered
-      }
+    guard let layout = PackedLayout(&reader, count: gapCount),
+      unsafe layout.read(0..<gapCount, of: block, into: numbers)
+    else { return false }
+    let first = header.firstRow.ordered
+    var (row, previous, isAscending) = (first, first, true)
+    unsafe rows[0] = header.firstRow
+    for index in 0..<gapCount {
+      row = unsafe row &+ numbers[index] &+ 1
+      isAscending = isAscending && row > previous
+      previous = row
+      unsafe rows[index + 1] = RowID(ordered: row)
     }
+    return isAscending && row == header.lastRow.ordered
   }
 
-  private mutating func decodeBitSet(_ header: BlockHeader, _ reader: inout ByteReader) -> Bool {
+  private func decodeBitSet(_ header: BlockHeader, _ reader: inout ByteReader) -> Bool {
     // A block that takes fewer bytes as packed gaps is no bit set: that bounds the span.
     guard header.span < UInt64(Int32.max) else { return false }
     let byteCount = (Int(header.span) + 6) / 8
     guard let bits = unsafe reader.take(byteCount) else { return false }
     let first = header.firstRow.ordered
-    rowIDs[0] = header.firstRow
-    var index = 1
-    for offset in 0..<byteCount {
-      var byte = unsafe bits[offset]
-      while byte != 0 {
-        let row = first + 1 + UInt64(offset * 8 + byte.trailingZeroBitCount)
-        guard index < header.count - 1, row < header.lastRow.ordered else { return false }
-        rowIDs[index] = RowID(ordered: row)
+    unsafe rows[0] = header.firstRow
+    var (index, base) = (1, first &+ 1)
+    let inner = header.count - 1
+    for offset in stride(from: 0, to: byteCount, by: 8) {
+      var word = unsafe bits.word(at: offset)
+      guard index + word.nonzeroBitCount <= inner else { return false }
+      while word != 0 {
+        unsafe rows[index] = RowID(ordered: base &+ UInt64(truncatingIfNeeded: word.trailingZeroBitCount))
+        word &= word &- 1
         index += 1
-        byte &= byte - 1
       }
+      base &+= 64
     }
-    rowIDs[index] = header.lastRow
-    return index == header.count - 1
+    guard index == inner, unsafe rows[inner - 1].ordered &- first < header.span else { return false }
+    unsafe rows[inner] = header.lastRow
+    return true
   }
 
   // MARK: Masks and frequencies
 
   /// Reads masks and frequencies, unless that was done.
-  mutating func decodeFrequencies(_ block: RawSpan) -> Bool {
-    if hasFrequencies { return true }
-    guard let header, count > 0, masksOffset <= block.byteCount else { return false }
-    return unsafe block.withUnsafeBytes { block in
-      var reader = unsafe ByteReader(block, at: masksOffset)
-      guard unsafe decodeMasks(block, header, &reader), unsafe decodeFrequencies(block, header, &reader) else {
-        return false
-      }
-      positionsOffset = reader.offset
-      hasFrequencies = true
-      return true
-    }
+  func decodeFrequencies(_ block: RawSpan) -> Bool {
+    unsafe block.withUnsafeBytes { unsafe decodeFrequencies($0) }
   }
 
-  private mutating func decodeMasks(
+  /// The same of bytes that lie still.
+  func decodeFrequencies(_ block: UnsafeRawBufferPointer) -> Bool {
+    if hasFrequencies { return true }
+    guard let header = unsafe header, count > 0, unsafe masksOffset <= block.count else { return false }
+    var reader = unsafe ByteReader(block, at: masksOffset)
+    guard unsafe decodeMasks(block, header, &reader), unsafe decodeFrequencies(block, header, &reader) else {
+      return false
+    }
+    unsafe (uncheckedPositionsOffset, uncheckedHasFrequencies) = (reader.offset, true)
+    return true
+  }
+
+  private func decodeMasks(
     _ block: UnsafeRawBufferPointer, _ header: BlockHeader, _ reader: inout ByteReader
   ) -> Bool {
     guard form.fieldCount > 1 else {
-      for index in 0..<count { masks[index] = 1 }
+      unsafe masks.update(repeating: 1, count: count)
       return true
     }
     if !header.isLarge {
       if header.flags & BlockHeader.oneMask != 0 { return decodeMasks(choices: 1, width: 0, &reader) }
       for index in 0..<count {
         guard let mask = reader.varint() else { return false }
-        masks[index] = mask
+        unsafe masks[index] = mask
       }
       return areMasksValid()
     }
@@ -177,15 +220,13 @@ struct DecodedBlock {
     case 2: return decodeMasks(choices: 4, width: 2, &reader)
     default:
       guard let layout = PackedLayout(&reader, count: count) else { return false }
-      let isRead = unsafe masks.withUnsafeMutableBufferPointer { masks in
-        unsafe masks.baseAddress.map { unsafe layout.read(0..<layout.count, of: block, into: $0) } ?? false
-      }
+      let isRead = unsafe layout.read(0..<layout.count, of: block, into: masks)
       return isRead && areMasksValid()
     }
   }
 
   /// Reads a few masks, and which of them each row has.
-  private mutating func decodeMasks(choices: Int, width: Int, _ reader: inout ByteReader) -> Bool {
+  private func decodeMasks(choices: Int, width: Int, _ reader: inout ByteReader) -> Bool {
     var (first, second, third, fourth): (FieldMask, FieldMask, FieldMask, FieldMask) = (0, 0, 0, 0)
     for choice in 0..<choices {
       guard let mask = reader.varint(), mask != 0, mask & ~form.allFields == 0 else { return false }
@@ -197,89 +238,71 @@ struct DecodedBlock {
       }
     }
     guard let bits = unsafe reader.take((count * width + 7) / 8) else { return false }
-    let (end, mask) = (count, width == 1 ? UInt8(1) : 3)
+    guard width > 0 else {
+      unsafe masks.update(repeating: first, count: count)
+      return true
+    }
+    let mask = width == 1 ? UInt8(1) : 3
     unsafe withUnsafeTemporaryAllocation(of: FieldMask.self, capacity: 4) { table in
       unsafe (table[0], table[1], table[2], table[3]) = (first, second, third, fourth)
-      unsafe masks.withUnsafeMutableBufferPointer { masks in
-        guard width > 0 else {
-          for index in 0..<end { unsafe masks[index] = first }
-          return
-        }
-        for index in 0..<end {
-          let bit = index &* width
-          let choice = unsafe bits[bit >> 3] &>> UInt8(truncatingIfNeeded: bit & 7) & mask
-          unsafe masks[index] = table[Int(choice)]
-        }
+      for index in 0..<count {
+        let bit = index &* width
+        let choice = unsafe bits[bit >> 3] &>> UInt8(truncatingIfNeeded: bit & 7) & mask
+        unsafe masks[index] = table[Int(choice)]
       }
     }
     return true
   }
 
   private func areMasksValid() -> Bool {
-    for index in 0..<count where masks[index] == 0 || masks[index] & ~form.allFields != 0 { return false }
+    let forbidden = ~form.allFields
+    for index in 0..<count {
+      let mask = unsafe masks[index]
+      if mask == 0 || mask & forbidden != 0 { return false }
+    }
     return true
   }
 
-  private mutating func decodeFrequencies(
+  private func decodeFrequencies(
     _ block: UnsafeRawBufferPointer, _ header: BlockHeader, _ reader: inout ByteReader
   ) -> Bool {
-    let total = findFrequencyEnds()
-    frequencies.removeAll(keepingCapacity: true)
+    let total = findFrequencyStarts()
     guard !header.hasOnesOnly else {
-      frequencies.append(contentsOf: repeatElement(1, count: total))
+      unsafe frequencies.update(repeating: 1, count: total)
       return true
     }
     guard form.hasFrequencies else { return false }
     if !header.isLarge {
-      for _ in 0..<total {
+      for index in 0..<total {
         guard let above = reader.varint32(), above < .max else { return false }
-        frequencies.append(above + 1)
+        unsafe frequencies[index] = above + 1
       }
       return true
     }
-    guard let layout = PackedLayout(&reader, count: total) else { return false }
-    return unsafe withUnsafeTemporaryAllocation(of: UInt64.self, capacity: total) { numbers in
-      guard let base = numbers.baseAddress, unsafe layout.read(0..<total, of: block, into: base) else {
-        return false
-      }
-      return unsafe appendFrequencies(lessOne: UnsafeBufferPointer(numbers))
+    guard let layout = PackedLayout(&reader, count: total), unsafe layout.read(0..<total, of: block, into: numbers)
+    else { return false }
+    var all: UInt64 = 0
+    for index in 0..<total {
+      let number = unsafe numbers[index]
+      all |= number
+      unsafe frequencies[index] = UInt32(truncatingIfNeeded: number) &+ 1
     }
+    if all < UInt64(UInt32.max) { return true }
+    for index in 0..<total { if unsafe numbers[index] >= UInt64(UInt32.max) { return false } }
+    return true
   }
 
-  /// Appends frequencies of which each is given less 1; false if one is too great.
-  private mutating func appendFrequencies(lessOne numbers: UnsafeBufferPointer<UInt64>) -> Bool {
-    unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: numbers.count) { target in
-      var all: UInt64 = 0
-      var greatest: UInt32 = 0
-      for index in 0..<numbers.count {
-        let number = unsafe numbers[index]
-        all |= number
-        let frequency = UInt32(truncatingIfNeeded: number)
-        greatest = max(greatest, frequency)
-        unsafe target[index] = frequency &+ 1
-      }
-      guard all <= UInt64(UInt32.max), greatest < .max else { return false }
-      unsafe frequencies.append(contentsOf: target)
-      return true
+  /// Finds where the frequencies of each row begin, and returns how many there are.
+  private func findFrequencyStarts() -> Int {
+    var total: Int32 = 0
+    // Neighbours often have the same fields.
+    var (known, knownCount): (FieldMask, Int32) = (0, 0)
+    for index in 0..<count {
+      let mask = unsafe masks[index]
+      if mask != known { (known, knownCount) = (mask, Int32(truncatingIfNeeded: mask.nonzeroBitCount)) }
+      total &+= knownCount
+      unsafe frequencyStarts[index + 1] = total
     }
-  }
-
-  /// Finds where the frequencies of each row end, and returns how many there are.
-  private mutating func findFrequencyEnds() -> Int {
-    let end = count
-    return unsafe masks.withUnsafeBufferPointer { masks in
-      unsafe frequencyEnds.withUnsafeMutableBufferPointer { ends in
-        var total = 0
-        // Neighbours often have the same fields.
-        var (known, knownCount): (FieldMask, Int) = (0, 0)
-        for index in 0..<end {
-          let mask = unsafe masks[index]
-          if mask != known { (known, knownCount) = (mask, mask.nonzeroBitCount) }
-          total &+= knownCount
-          unsafe ends[index] = total
-        }
-        return total
-      }
-    }
+    return Int(total)
   }
 }

@@ -96,14 +96,24 @@ struct LimitPairs: Hashable, Sendable {
     }
   }
 
+  /// Appends the same.
+  func append(to bytes: ByteBuilder) {
+    for index in 0..<count {
+      bytes.append(self[index].frequency)
+      bytes.append(self[index].lengthCode)
+    }
+  }
+
   /// Whether a row with these values is within the limits.
   func dominates(_ pair: LimitPair) -> Bool { (0..<count).contains { self[$0].dominates(pair) } }
 }
 
 /// Gathers the values of rows, and makes limits of them.
 struct LimitCollector {
+  /// Stands for no length code.
+  private static let none: UInt16 = 256
   /// The least length code of each frequency.
-  private var leastCodes = [UInt8?](repeating: nil, count: 256)
+  private var leastCodes = [UInt16](repeating: none, count: 256)
   private var greatest = 0
   /// Two pairs become one where that raises what the best score is made of by less than this.
   private static let triflingLoss: Float = 0.015
@@ -111,7 +121,7 @@ struct LimitCollector {
   mutating func add(_ pair: LimitPair) {
     let index = Int(pair.frequency)
     greatest = max(greatest, index)
-    leastCodes[index] = min(leastCodes[index] ?? .max, pair.lengthCode)
+    leastCodes[index] = min(leastCodes[index], UInt16(pair.lengthCode))
   }
 
   mutating func add(_ pairs: LimitPairs) {
@@ -140,14 +150,14 @@ struct LimitCollector {
   /// The pairs that no other one dominates, from the greatest frequency down.
   private mutating func takeFrontier() -> [LimitPair] {
     var pairs: [LimitPair] = []
-    var least = Int.max
+    var least = Self.none
     for frequency in stride(from: greatest, to: 0, by: -1) {
-      guard let code = leastCodes[frequency] else { continue }
-      if Int(code) < least {
-        pairs.append(LimitPair(frequency: UInt8(frequency), lengthCode: code))
-        least = Int(code)
+      let code = leastCodes[frequency]
+      if code < least {
+        pairs.append(LimitPair(frequency: UInt8(frequency), lengthCode: UInt8(code)))
+        least = code
       }
-      leastCodes[frequency] = nil
+      leastCodes[frequency] = Self.none
     }
     greatest = 0
     return pairs

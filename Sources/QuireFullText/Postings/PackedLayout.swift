@@ -5,12 +5,12 @@
 struct PackedLayout {
   /// How many numbers there are.
   let count: Int
-  private let width: Int
+  let width: Int
   /// Where the lowest bits of the numbers are.
   private let low: Range<Int>
   /// What stands behind them: the parts above the width.
-  private let high: Range<Int>
-  private let isSplit: Bool
+  let high: Range<Int>
+  let isSplit: Bool
   private let exceptionCount: Int
 
   /// The next `count` numbers of a reader, which goes past them; nil if they break the format.
@@ -55,11 +55,14 @@ struct PackedLayout {
   ) -> Bool {
     assert(range.lowerBound >= 0 && range.upperBound <= count, "numbers are read that are not there")
     guard high.upperBound <= bytes.count else { return false }
+    if isSplit {
+      return unsafe readSplit(
+        range, UnsafeRawBufferPointer(rebasing: bytes[low]), UnsafeRawBufferPointer(rebasing: bytes[high]), into: target
+      )
+    }
     unsafe readLowBits(range, UnsafeRawBufferPointer(rebasing: bytes[low]), into: target)
     guard !high.isEmpty else { return true }
-    let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[high])
-    if isSplit { return unsafe addUnary(range, rest, into: target) }
-    return unsafe addExceptions(range, rest, into: target)
+    return unsafe addExceptions(range, UnsafeRawBufferPointer(rebasing: bytes[high]), into: target)
   }
 
   private func readLowBits(
@@ -83,8 +86,10 @@ struct PackedLayout {
     }
   }
 
-  private func addUnary(
-    _ range: Range<Int>, _ unary: UnsafeRawBufferPointer, into target: UnsafeMutablePointer<UInt64>
+  /// Reads split numbers: of each the lowest bits, and how many zeros stand in front of its one.
+  private func readSplit(
+    _ range: Range<Int>, _ low: UnsafeRawBufferPointer, _ unary: UnsafeRawBufferPointer,
+    into target: UnsafeMutablePointer<UInt64>
   ) -> Bool {
     // The first number begins behind the one of the number before it.
     var (ones, offset) = (0, 0)
@@ -100,7 +105,10 @@ struct PackedLayout {
       current &= current - 1
       ones += 1
     }
-    for index in 0..<range.count {
+    let (count, width) = (range.count, self.width)
+    let mask: UInt64 = (1 << UInt64(width)) - 1
+    var bit = range.lowerBound * width
+    for index in 0..<count {
       while current == 0 {
         offset += 8
         guard offset < unary.count else { return false }
@@ -108,8 +116,14 @@ struct PackedLayout {
       }
       let one = offset &* 8 &+ current.trailingZeroBitCount
       current &= current &- 1
-      unsafe target[index] |= UInt64(truncatingIfNeeded: one &- lastOne &- 1) << UInt64(width)
+      var number = UInt64(truncatingIfNeeded: one &- lastOne &- 1)
       lastOne = one
+      if width > 0 {
+        let word = unsafe low.word(at: bit >> 3) &>> UInt64(truncatingIfNeeded: bit & 7)
+        number = number << UInt64(truncatingIfNeeded: width) | word & mask
+        bit &+= width
+      }
+      unsafe target[index] = number
     }
     return true
   }
@@ -137,7 +151,7 @@ struct PackedLayout {
 extension UnsafeRawBufferPointer {
   /// The eight bytes from `offset` on as a number, the first one lowest; those that are not there are zero.
   @inline(__always)
-  fileprivate func word(at offset: Int) -> UInt64 {
+  func word(at offset: Int) -> UInt64 {
     if offset <= count - 8 {
       return unsafe UInt64(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }

@@ -44,6 +44,28 @@ enum RecentCodec {
     return true
   }
 
+  /// Whether `decode` takes a value.
+  static func isWell(_ value: RawSpan, _ form: PostingForm) -> Bool {
+    unsafe value.withUnsafeBytes { bytes in
+      var reader = unsafe ByteReader(bytes)
+      var mask: FieldMask = 1
+      if form.fieldCount > 1 {
+        guard let found = reader.varint(), found != 0, found & ~form.allFields == 0 else { return false }
+        mask = found
+      }
+      guard form.hasFrequencies else { return reader.isAtEnd }
+      var frequencies = reader
+      for _ in 0..<mask.nonzeroBitCount {
+        guard let above = reader.varint32(), above < .max else { return false }
+      }
+      guard form.hasPositions else { return reader.isAtEnd }
+      for _ in 0..<mask.nonzeroBitCount {
+        guard let above = frequencies.varint(), reader.skipPositions(count: Int(above) + 1) else { return false }
+      }
+      return reader.isAtEnd
+    }
+  }
+
   /// Reads one posting, whose frequencies and positions it appends; returns its mask.
   static func decode(_ reader: inout ByteReader, _ form: PostingForm, to list: inout PostingList) -> FieldMask? {
     var mask: FieldMask = 1

@@ -4,10 +4,12 @@
 //     "blocks", a head:       term  00  eight zero bytes
 //     "recent", added:        term  00  01  R
 //     "recent", removed:      term  00  02  R
+//     "parts":                P  term  00  N
 //
 // R is the number of the row, the highest byte first, with its sign bit turned, as `RowID.orderedBytes` has it. Rows
 // are numbered from 1, so that no R is zero. Terms have no zero bytes, so that the first one ends the term, and all
-// keys of a term stand together, in front of those of the terms that begin with it.
+// keys of a term stand together, in front of those of the terms that begin with it. P is the number of a part, and N
+// that of a piece among those of the term in the part, with four bytes each, the highest first.
 
 internal import QuireDatabase
 
@@ -125,6 +127,25 @@ enum TermKeys {
       return RecentKey(termByteCount: count, isAdded: kind == 1, row: RowID(ordered: row))
     }
   }
+
+  /// What a key of "parts" names; nil if it is no such key.
+  static func parsePiece(_ key: RawSpan) -> PieceKey? {
+    unsafe key.withUnsafeBytes { key in
+      let count = key.count - 9
+      guard count > 0, count <= maximumByteCount, unsafe key[count + 4] == 0, unsafe !key[4..<count + 4].contains(0)
+      else { return nil }
+      let part = unsafe UInt32(bigEndian: key.loadUnaligned(as: UInt32.self))
+      let number = unsafe UInt32(bigEndian: key.loadUnaligned(fromByteOffset: count + 5, as: UInt32.self))
+      return PieceKey(part: part, termByteCount: count, number: number)
+    }
+  }
+
+  /// What the keys of all pieces of a part begin with; none of an earlier part is at or above it.
+  static func start(ofPart part: UInt32) -> [UInt8] {
+    var key: [UInt8] = []
+    key.appendBigEndian(part)
+    return key
+  }
 }
 
 /// What a key of "blocks" or "positions" names.
@@ -142,6 +163,15 @@ struct RecentKey: Hashable {
   /// Whether the posting was added; if not, that in the blocks is void.
   let isAdded: Bool
   let row: RowID
+}
+
+/// What a key of "parts" names.
+struct PieceKey: Hashable {
+  let part: UInt32
+  /// So many bytes behind the number of the part are the term.
+  let termByteCount: Int
+  /// Which of the pieces of the term in the part it is.
+  let number: UInt32
 }
 
 extension RowID {

@@ -6,54 +6,63 @@ internal import QuireDatabase
 ///
 /// Blocks are listed without being read: from the headers of a term's blocks, or from rows that were found before. They
 /// are read in any order, and kept.
-final class RankedList {
-  /// What is known of a block that was not read.
-  struct Entry {
-    var firstRow: RowID
-    var lastRow: RowID
-    var limit: Double
-    /// The last row in the key of the stored block; nil if all rows were added.
-    var storedLast: RowID?
-    /// Where its bytes are in `bytes`; empty if they were not kept.
-    var bytes: Range<Int>
-    /// Those of the added postings that are in the block.
-    var added: Range<Int>
+///
+/// Invariants:
+/// 1. `slots` has one for each block, which says where in `rows` and in `frequencies` what was read of it stands.
+/// 2. Frequencies of a block are kept only as long as its rows are.
+@safe final class RankedList {
+  /// What was read of a block.
+  private struct Slot {
+    /// Where its rows begin in `rows`, and its frequencies in `frequencies`; nothing was read of what is negative.
+    var rows = -1
+    var frequencies = -1
+    var count = 0
   }
 
   /// How much the phrase says.
   let rarity: Double
   /// How many rows there are.
   let rowCount: Int
-  private(set) var entries: [Entry] = []
+  let entries: [ListedBlock]
+  /// The bytes of stored blocks, so that they are not looked up again.
+  private let bytes: [UInt8]
   private let postings: TermPostings?
   private let weights: [Double]
-  /// The bytes of stored blocks, so that they are not looked up again.
-  private var bytes: [UInt8] = []
-  private var knownRows: [[RowID]?] = []
-  private var knownFrequencies: [[Double]?] = []
-  private var knownCount = 0
-  private var block: PostingBlock
-  private var decoded: DecodedBlock
+  private let slots = RawBuffer<Slot>()
+  private let rows = RawBuffer<RowID>()
+  private let frequencies = RawBuffer<Double>()
+  private let block: PostingBlock?
+  private let decoded: DecodedBlock?
+  // Unchecked: for one thread, and no closure changes what a call around it reads.
+  @exclusivity(unchecked) private var knownCount = 0
   /// The block that `decoded`, or `block`, has the rows of.
-  private var current = -1
+  @exclusivity(unchecked) private var current = -1
   /// So many blocks that were read are kept.
-  private static let keptCount = 256
-  /// So many bytes of blocks that were not read are kept.
-  private static let keptByteCount = 1 << 22
+  private let keptCount: Int
 
   // MARK: Making
 
   /// The rows of a term.
-  init(_ postings: TermPostings, _ rule: RankingRule, _ lengths: LengthReader) throws {
-    self.postings = postings
+  ///
+  /// - Parameters:
+  ///   - keptCount: so many blocks that were read are kept.
+  ///   - keptByteCount: about so many bytes of blocks that were not read are kept; others are looked up.
+  init(
+    _ postings: TermPostings, _ rule: RankingRule, _ lengths: LengthReader, keptCount: Int = 256,
+    keptByteCount: Int = 1 << 15
+  ) throws {
+    (self.postings, self.keptCount) = (postings, keptCount)
     rowCount = postings.rowCount
     rarity = rule.rarity(rowCount: postings.rowCount)
     weights = rule.weights
-    block = PostingBlock(postings.form, postings.index)
+    let listed = try ListedBlocks(postings, rarity, rule, lengths, keptByteCount: keptByteCount)
+    (entries, bytes) = (listed.blocks, listed.bytes)
     decoded = DecodedBlock(postings.form)
-    try listBlocks(postings, rule)
-    try listAdded(postings, rule, lengths)
-    finish()
+    let isPlain = postings.added.count == 0 && postings.removed.isEmpty
+    block = isPlain ? nil : PostingBlock(postings.form, postings.index)
+    makeSlots()
+    rows.reserve(min(entries.count, 16) * PostingForm.blockCount)
+    frequencies.reserve(min(entries.count, 16) * PostingForm.blockCount)
   }
 
   /// Rows that were found before.
@@ -65,84 +74,23 @@ final class RankedList {
     _ rows: [RowID], _ frequencies: [Double], rowCount count: Int, _ rule: RankingRule, _ lengths: LengthReader
   ) throws {
     assert(rows.count == frequencies.count && rows.count <= count, "rows and frequencies differ in number")
-    (postings, weights) = (nil, rule.weights)
-    let form = PostingForm(fieldCount: 1, detail: .rows)
-    (block, decoded) = (PostingBlock(form, nil), DecodedBlock(form))
+    (postings, weights, bytes, block, decoded, keptCount) = (nil, rule.weights, [], nil, nil, .max)
     rowCount = rows.count
     rarity = rule.rarity(rowCount: count)
-    var lengths = lengths
-    for start in stride(from: 0, to: rows.count, by: PostingForm.blockCount) {
-      let range = start..<min(rows.count, start + PostingForm.blockCount)
-      var limit = 0.0
-      for index in range {
-        let norm = rule.norm(length: try lengths.length(of: rows[index]))
-        limit = max(limit, rule.limit(rarity, frequencies[index], norm: norm))
-      }
-      entries.append(
-        Entry(
-          firstRow: rows[range.lowerBound], lastRow: rows[range.upperBound - 1],
-          limit: limit, storedLast: nil, bytes: 0..<0, added: range))
-      knownRows.append(Array(rows[range]))
-      knownFrequencies.append(Array(frequencies[range]))
-    }
-    finish()
-  }
-
-  private func finish() {
-    if knownRows.isEmpty {
-      knownRows = Array(repeating: nil, count: entries.count)
-      knownFrequencies = Array(repeating: nil, count: entries.count)
-    }
-    assert(zip(entries, entries.dropFirst()).allSatisfy { $0.lastRow < $1.firstRow }, "blocks overlap")
-  }
-
-  private func listBlocks(_ postings: TermPostings, _ rule: RankingRule) throws {
-    guard postings.hasBlocks, let index = postings.index else { return }
-    let (lower, upper) = TermKeys.range(ofTerm: postings.term)
-    try index.trees.blocks.forEach(from: lower, upTo: upper) { key, value in
-      guard let last = TermKeys.lastRow(key, ofBlockOf: postings.term) else { return true }
-      guard let header = BlockHeader(value, lastRow: last), entries.last.map({ $0.lastRow < header.firstRow }) ?? true
-      else { throw index.trees.damagedBlock(key, "a block breaks the format") }
-      let start = bytes.count
-      if start < Self.keptByteCount { unsafe value.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) } }
-      entries.append(
-        Entry(
-          firstRow: header.firstRow, lastRow: last, limit: rule.limit(rarity, header.limits), storedLast: last,
-          bytes: start..<bytes.count, added: 0..<0))
-      return true
+    entries = try ListedBlocks(rows, frequencies, rarity, rule, lengths).blocks
+    makeSlots()
+    self.rows.append(contentsOf: rows)
+    self.frequencies.append(contentsOf: frequencies)
+    for (index, entry) in entries.enumerated() {
+      let start = entry.added.lowerBound
+      unsafe slots.base[index] = Slot(rows: start, frequencies: start, count: entry.added.count)
     }
   }
 
-  /// Puts the added postings into the blocks in whose rows they lie, and into blocks of their own behind them.
-  private func listAdded(_ postings: TermPostings, _ rule: RankingRule, _ lengths: LengthReader) throws {
-    let added = postings.added
-    guard added.count > 0 else { return }
-    var block = PostingBlock(postings.form, nil)
-    block.take(added, 0..<added.count)
-    var lengths = lengths
-    func limit(_ index: Int) throws -> Double {
-      let frequency = block.frequency(index, rule.weights, postings.form.allFields)
-      return rule.limit(rarity, frequency, norm: rule.norm(length: try lengths.length(of: added.rowIDs[index])))
-    }
-    var next = 0
-    for index in entries.indices where next < added.count {
-      let start = next
-      while next < added.count, added.rowIDs[next] <= entries[index].lastRow {
-        entries[index].limit = max(entries[index].limit, try limit(next))
-        next += 1
-      }
-      entries[index].added = start..<next
-      if start < next { entries[index].firstRow = min(entries[index].firstRow, added.rowIDs[start]) }
-    }
-    while next < added.count {
-      let range = next..<min(added.count, next + PostingForm.blockCount)
-      let greatest = try range.reduce(0) { max($0, try limit($1)) }
-      entries.append(
-        Entry(
-          firstRow: added.rowIDs[range.lowerBound], lastRow: added.rowIDs[range.upperBound - 1], limit: greatest,
-          storedLast: nil, bytes: 0..<0, added: range))
-      next = range.upperBound
-    }
+  private func makeSlots() {
+    slots.reserve(entries.count)
+    unsafe slots.base.initialize(repeating: Slot(), count: entries.count)
+    slots.setCount(entries.count)
   }
 
   // MARK: Reading
@@ -157,50 +105,72 @@ final class RankedList {
     return low
   }
 
-  /// The rows of a block.
-  func rows(at index: Int) throws -> [RowID] {
-    if let rows = knownRows[index] { return rows }
-    if knownCount >= Self.keptCount { forget() }
-    try read(index)
-    let rows = isPlain(entries[index]) ? Array(decoded.rowIDs[..<decoded.count]) : block.rows
-    knownRows[index] = rows
-    knownCount += 1
-    return rows
+  /// The rows of a block; good until those of another one are asked for.
+  func rows(at index: Int) throws -> UnsafeBufferPointer<RowID> {
+    assert(entries.indices.contains(index), "there is no such block")
+    if unsafe slots.base[index].rows < 0 { try read(index) }
+    let slot = unsafe slots.base[index]
+    return unsafe UnsafeBufferPointer(start: rows.base + slot.rows, count: slot.count)
   }
 
-  /// The weighted frequencies of the rows of a block.
-  func frequencies(at index: Int) throws -> [Double] {
-    if let frequencies = knownFrequencies[index] { return frequencies }
-    if current != index { try read(index) }
-    var frequencies: [Double] = []
-    if isPlain(entries[index]) {
-      try withBytes(of: entries[index]) { value in
-        guard decoded.decodeFrequencies(value) else { throw damaged(entries[index]) }
-      }
-      decoded.appendFrequencies(weights, to: &frequencies)
-    } else {
-      try block.appendFrequencies(weights, to: &frequencies)
-    }
-    knownFrequencies[index] = frequencies
-    return frequencies
-  }
-
-  private func forget() {
-    // Of rows that were found before there is nothing to read again.
-    guard postings != nil else { return }
-    for place in knownRows.indices { (knownRows[place], knownFrequencies[place]) = (nil, nil) }
-    knownCount = 0
-  }
-
-  /// Whether a block is as it is stored.
-  private func isPlain(_ entry: Entry) -> Bool {
-    entry.storedLast != nil && entry.added.isEmpty && postings?.removed.isEmpty ?? false
+  /// The weighted frequencies of the rows of a block, whose rows were asked for last; good until those of another one
+  /// are asked for.
+  func frequencies(at index: Int) throws -> UnsafePointer<Double> {
+    assert(entries.indices.contains(index), "there is no such block")
+    if unsafe slots.base[index].frequencies < 0 { try readFrequencies(index) }
+    return unsafe UnsafePointer(frequencies.base + slots.base[index].frequencies)
   }
 
   private func read(_ index: Int) throws {
-    guard let postings else { return }
-    current = index
+    if unsafe knownCount >= keptCount { forget() }
+    try take(index)
+    let (start, found) = unsafe (rows.count, taken(entries[index]))
+    unsafe rows.append(contentsOf: found)
+    unsafe slots.base[index] = Slot(rows: start, count: found.count)
+    unsafe knownCount += 1
+  }
+
+  private func readFrequencies(_ index: Int) throws {
+    if unsafe current != index { try take(index) }
+    let (start, count, entry) = unsafe (frequencies.count, slots.base[index].count, entries[index])
+    guard unsafe taken(entry).count == count else { throw damaged(entry) }
+    frequencies.reserve(start + count)
+    let target = unsafe frequencies.base + start
+    if isPlain(entry), let decoded {
+      try withBytes(of: entry) { value in
+        guard decoded.decodeFrequencies(value) else { throw damaged(entry) }
+      }
+      unsafe decoded.writeFrequencies(weights, to: target)
+    } else {
+      try unsafe block?.writeFrequencies(weights, to: target)
+    }
+    frequencies.setCount(start + count)
+    unsafe slots.base[index].frequencies = start
+  }
+
+  private func forget() {
+    assert(postings != nil, "rows that were found before are forgotten, and cannot be read again")
+    unsafe slots.base.update(repeating: Slot(), count: slots.count)
+    rows.removeAll()
+    frequencies.removeAll()
+    unsafe knownCount = 0
+  }
+
+  /// Whether a block is as it is stored.
+  private func isPlain(_ entry: ListedBlock) -> Bool {
+    entry.storedLast != nil && entry.added.isEmpty && postings?.removed.isEmpty ?? false
+  }
+
+  /// The rows of the block that was taken last.
+  private func taken(_ entry: ListedBlock) -> UnsafeBufferPointer<RowID> {
+    unsafe (isPlain(entry) ? decoded?.rowIDs : block?.rows) ?? UnsafeBufferPointer(start: nil, count: 0)
+  }
+
+  /// Reads the rows of a block into `decoded` or `block`.
+  private func take(_ index: Int) throws {
     let entry = entries[index]
+    guard let postings, let decoded else { throw damaged(entry) }
+    unsafe current = index
     guard isPlain(entry), let last = entry.storedLast else { return try take(entry, postings) }
     try withBytes(of: entry) { value in
       guard decoded.decodeRows(value, lastRow: last) else { throw damaged(entry) }
@@ -208,7 +178,7 @@ final class RankedList {
   }
 
   /// Calls `body` with the bytes of a stored block.
-  private func withBytes(of entry: Entry, _ body: (RawSpan) throws -> Void) throws {
+  private func withBytes(of entry: ListedBlock, _ body: (RawSpan) throws -> Void) throws {
     guard entry.bytes.isEmpty else {
       return try unsafe bytes.withUnsafeBytes { bytes in
         try unsafe body(UnsafeRawBufferPointer(rebasing: bytes[entry.bytes]).bytes)
@@ -219,19 +189,20 @@ final class RankedList {
     if isThere == nil { throw damaged(entry) }
   }
 
-  private func damaged(_ entry: Entry) -> FullTextError {
+  private func damaged(_ entry: ListedBlock) -> FullTextError {
     postings?.damagedBlock(entry.storedLast) ?? TermPostings.damagedInMemory
   }
 
   /// Takes a block with what was changed of it.
-  private func take(_ entry: Entry, _ postings: TermPostings) throws {
+  private func take(_ entry: ListedBlock, _ postings: TermPostings) throws {
+    guard let block else { throw damaged(entry) }
     guard let last = entry.storedLast else {
       return block.take(postings.added, entry.added)
     }
     let key = TermKeys.block(postings.term, last)
     try withBytes(of: entry) { value in try block.take(value, key: unsafe key.span.bytes, lastRow: last) }
-    guard !postings.removed.isEmpty || !entry.added.isEmpty, let first = block.rows.first else { return }
-    let start = postings.removed.firstIndex(atOrAbove: first, from: 0)
+    guard !postings.removed.isEmpty || !entry.added.isEmpty, block.count > 0 else { return }
+    let start = postings.removed.firstIndex(atOrAbove: block.row(0), from: 0)
     let end = postings.removed.lastIndex(atOrBelow: last, from: start)
     if start < end || !entry.added.isEmpty {
       try block.change(without: postings.removed[start..<end], postings.added, entry.added)

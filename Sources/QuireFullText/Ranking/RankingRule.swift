@@ -1,18 +1,14 @@
 // The formula of scores.
 
-internal import Foundation
-
 /// How well rows fit: BM25 over all fields together, with a weight for each field.
 ///
 ///     score = Σ over phrases: idf · tf · (k1 + 1) / (tf + k1 · (1 − b + b · length / average length))
-///     idf   = log((N − df + 0.5) / (df + 0.5)), and no less than 10⁻⁶
 ///
 /// tf is the sum of the frequencies in the fields, each by the weight of its field; lengths are the tokens of all
-/// fields; df is in how many of N rows the phrase stands. The same as FTS5's `bm25()`, with the other sign.
+/// fields; idf is that of ``InverseDocumentFrequency``, with `.fts5` the score of FTS5's `bm25()` with the other sign.
 struct RankingRule {
   private static let saturation = 1.2
   private static let lengthShare = 0.75
-  private static let leastRarity = 1e-6
   /// Limits are raised by this share: sums of floating-point numbers in another order may be a little greater.
   private static let caution = 1 + 1e-9
 
@@ -23,7 +19,10 @@ struct RankingRule {
   /// A weight for each field.
   let weights: [Double]
   private let greatestWeight: Double
+  /// The weight of all fields if it is the same, and not 0.
+  let evenWeight: Double?
   private let rowCount: Double
+  private let documentFrequency: InverseDocumentFrequency
   /// What is added to a frequency: for a row without tokens, and for each token.
   private let base: Double
   private let perToken: Double
@@ -31,19 +30,21 @@ struct RankingRule {
   /// - Parameters:
   ///   - rowCount: the number of rows with tokens.
   ///   - totalLength: the tokens of all of them.
-  init(weights: [Double], rowCount: Int, totalLength: UInt64) {
+  ///   - documentFrequency: how much rare phrases count.
+  init(weights: [Double], rowCount: Int, totalLength: UInt64, _ documentFrequency: InverseDocumentFrequency) {
     assert(weights.allSatisfy { $0 >= 0 && $0.isFinite }, "a weight is negative")
     self.weights = weights.map { min($0, Self.greatestWeight) }
-    greatestWeight = self.weights.max() ?? 0
+    let greatest = self.weights.max() ?? 0
+    greatestWeight = greatest
+    evenWeight = greatest > 0 && self.weights.allSatisfy { $0 == greatest } ? greatest : nil
     self.rowCount = Double(rowCount)
+    self.documentFrequency = documentFrequency
     base = Self.saturation * (1 - Self.lengthShare)
     perToken = totalLength == 0 ? 0 : Self.saturation * Self.lengthShare * Double(rowCount) / Double(totalLength)
   }
 
   /// How much a phrase says that stands in `count` rows.
-  func rarity(rowCount count: Int) -> Double {
-    max(Self.leastRarity, log((rowCount - Double(count) + 0.5) / (Double(count) + 0.5)))
-  }
+  func rarity(rowCount count: Int) -> Double { documentFrequency.value(count: count, rowCount: rowCount) }
 
   /// The part of a score that the length of a row decides: the same for all its phrases.
   @inline(__always) func norm(length: Int) -> Double { base + perToken * Double(length) }

@@ -27,6 +27,11 @@ final class TextRanking {
   /// The best rows, the best one first; of rows with the same score that with the lower number.
   func best(_ expression: TermExpression, _ request: Request) throws -> [ScoredRow] {
     guard request.limit > 0 else { return [] }
+    if request.factors == nil, request.filter == nil, case .group(let group) = expression,
+      let totals = try totals(group)
+    {
+      return try best(of: totals, limit: request.limit)
+    }
     if request.factors == nil, var windows = try windows(expression, request) { return try windows.run() }
     return try bestOfAll(expression, request)
   }
@@ -52,7 +57,9 @@ final class TextRanking {
     _ expression: TermExpression, _ request: Request, filter: ((inout [RowID]) throws -> Void)?
   ) throws -> WindowRanking? {
     guard let (groups, needsAll) = expression.plainGroups else { return nil }
-    let lists = try groups.flatMap { try self.lists($0) }
+    let lists = try groups.enumerated().flatMap { index, group in
+      try self.lists(group) { needsAll ? try self.candidates(groups, without: index) : nil }
+    }
     return WindowRanking(lists, needsAll: needsAll, rule, lengths, limit: request.limit, filter: filter)
   }
 
@@ -106,12 +113,16 @@ final class TextRanking {
   // MARK: Phrases
 
   /// The rows of each phrase of a group.
-  private func lists(_ group: TermGroup) throws -> [RankedList] {
+  ///
+  /// - Parameter candidates: rows of which alone it is of interest whether they are among them; nil for all. It is
+  ///   asked if there are many rows.
+  private func lists(_ group: TermGroup, among candidates: () throws -> [RowID]? = { nil }) throws -> [RankedList] {
     guard group.phrases.count == 1 else { return try nearLists(group) }
     let phrase = group.phrases[0]
     if let term = phrase.singleTerm, group.fields == search.form.allFields {
       return [try RankedList(try search.postings(term), rule, lengths)]
     }
+    if let totals = try totals(group) { return [try list(totals, among: candidates)] }
     let (rows, frequencies) = try hits(phrase, group.fields)
     return [try RankedList(rows, frequencies, rowCount: rows.count, rule, lengths)]
   }
@@ -147,10 +158,83 @@ final class TextRanking {
     }
   }
 
+  // MARK: Terms that begin alike
+
+  /// How often rows have the terms of a group that is nothing but terms at one place, where all fields count the same;
+  /// nil for any other.
+  private func totals(_ group: TermGroup) throws -> RowTotals? {
+    guard group.phrases.count == 1, group.fields == search.form.allFields, rule.evenWeight != nil else { return nil }
+    let phrase = group.phrases[0]
+    return phrase.needsPositions || phrase.singleTerm != nil ? nil : try search.totals(phrase.elements[0])
+  }
+
+  /// The best of such rows.
+  private func best(of totals: RowTotals, limit: Int) throws -> [ScoredRow] {
+    let (rarity, weight) = (rule.rarity(rowCount: totals.rowCount), rule.evenWeight ?? 1)
+    var (best, lengths, pulse) = (BestRows(capacity: limit), lengths, SearchPulse())
+    var (known, least) = (-Double.infinity, UInt32(1))
+    try totals.forEach { row, total in
+      try pulse.beat(1)
+      let norm = rule.norm(length: try lengths.length(of: row))
+      let score = rule.score(rarity, weight * Double(total), norm: norm)
+      if score < known { return least }
+      best.offer(row, score)
+      if best.threshold != known {
+        known = best.threshold
+        let frequency = rule.leastFrequency(rarity, score: known) / weight
+        // Rounded down: a row more is looked at.
+        least = frequency < Double(UInt32.max) ? UInt32(frequency) : .max
+      }
+      return least
+    }
+    return best.sorted
+  }
+
+  /// A list of such rows.
+  private func list(_ totals: RowTotals, among candidates: () throws -> [RowID]?) throws -> RankedList {
+    let (count, weight) = (totals.rowCount, rule.evenWeight ?? 1)
+    var (rows, frequencies): ([RowID], [Double]) = ([], [])
+    if count > Self.manyRows, let candidates = try candidates() {
+      for row in candidates {
+        let total = totals.total(of: row)
+        if total == 0 { continue }
+        rows.append(row)
+        frequencies.append(weight * Double(total))
+      }
+    } else {
+      rows.reserveCapacity(count)
+      frequencies.reserveCapacity(count)
+      totals.forEach { row, total in
+        rows.append(row)
+        frequencies.append(weight * Double(total))
+        return 1
+      }
+    }
+    return try RankedList(rows, frequencies, rowCount: count, rule, lengths)
+  }
+
+  /// Of more rows than these, those alone are listed that others allow.
+  private static let manyRows = 2048
+
+  /// The rows that have all of some groups but one and those of terms that begin alike; nil if none are left.
+  private func candidates(_ groups: [TermGroup], without excluded: Int) throws -> [RowID]? {
+    var others: [TermExpression] = []
+    for (index, group) in groups.enumerated() where index != excluded && group.phrases.allSatisfy(\.isOfSingleTerms) {
+      others.append(.group(group))
+    }
+    guard let first = others.first else { return nil }
+    return try search.rows(others.count > 1 ? .all(others) : first).rowIDs()
+  }
+
   /// The sum of the weights of the fields of places.
   private func weight(of places: [FieldPlace]) -> Double {
     places.reduce(0) { $0 + rule.weights[FieldPlaces.field(of: $1)] }
   }
+}
+
+extension TermPhrase {
+  /// Whether each element is one term, and none the beginning of others.
+  fileprivate var isOfSingleTerms: Bool { elements.allSatisfy { $0.singleTerm != nil } }
 }
 
 extension TermExpression {

@@ -18,12 +18,13 @@ indirect enum ScoreTree {
 /// A phrase counts in a row if all parts of the expression that it is in find the row: of `a OR (b AND c)`, b counts
 /// where c is, too.
 final class TreeScorer {
-  /// Where in a list the last row was found.
-  private struct Place {
+  /// Where in a list, which no other place is in, the last row was found.
+  @safe private struct Place {
     var entry = 0
     var blockEntry = -1
-    var rows: [RowID] = []
-    var frequencies: [Double] = []
+    var rows = unsafe UnsafeBufferPointer<RowID>(start: nil, count: 0)
+    /// Nil before they are asked for.
+    var frequencies: UnsafePointer<Double>?
     var index = 0
 
     /// The weighted frequency of a row; nil if the list does not have it.
@@ -32,13 +33,13 @@ final class TreeScorer {
         entry = list.firstEntry(endingAtOrAbove: row, from: entry)
         guard entry < list.entries.count, list.entries[entry].firstRow <= row else { return nil }
         (blockEntry, index) = (entry, 0)
-        rows = try list.rows(at: entry)
-        frequencies = []
+        unsafe (rows, frequencies) = try unsafe (list.rows(at: entry), nil)
       }
-      index = rows.firstIndex(atOrAbove: row, from: index)
-      guard index < rows.count, rows[index] == row else { return nil }
-      if frequencies.isEmpty { frequencies = try list.frequencies(at: blockEntry) }
-      return frequencies[index]
+      index = unsafe rows.firstIndex(atOrAbove: row, from: index)
+      guard unsafe index < rows.count && rows[index] == row else { return nil }
+      let known = try unsafe frequencies ?? list.frequencies(at: blockEntry)
+      unsafe frequencies = unsafe known
+      return unsafe known[index]
     }
   }
 

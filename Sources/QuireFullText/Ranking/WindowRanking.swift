@@ -8,7 +8,7 @@ internal import QuireDatabase
 /// of the limits of the blocks in it. The windows with the highest limits come first, and those that are below the
 /// score of the last row that is wanted are not read at all. In a window, rows that are in none but lists whose limits
 /// together are below that score are passed over, too.
-struct WindowRanking {
+@safe struct WindowRanking {
   /// Rows behind those of the window before, up to one.
   private struct Window {
     var first: RowID
@@ -29,21 +29,29 @@ struct WindowRanking {
   private var offered: [ScoredRow] = []
 
   /// A list in the window at hand.
-  private struct Part {
-    /// The block that has rows there; nil if none has.
-    var entry: Int?
+  ///
+  /// Its addresses are good as long as the list is asked for no other block: each list stands in one part.
+  @safe private struct Part {
+    /// The block that has rows there; negative if none has.
+    var entry = -1
     /// No score there is above.
     var limit = 0.0
+    /// How much the phrase says.
+    let rarity: Double
     /// Whether rows are read that are in no list before this one.
     var leads = true
     var isOpen = false
     /// The rows of the block; the next one, and where those of the window end.
-    var rows: [RowID] = []
-    var (place, end) = (0, 0)
-    /// Empty before they are asked for.
-    var frequencies: [Double] = []
+    var rows = unsafe UnsafeBufferPointer<RowID>(start: nil, count: 0)
+    var place = 0
+    var end = 0
+    /// Nil before they are asked for.
+    var frequencies: UnsafePointer<Double>?
     /// What the list counts in the row at hand; nil if that was not found out.
     var score: Double?
+
+    /// The next row in the window; nil if there is none.
+    @inline(__always) var next: RowID? { place < end ? unsafe rows[place] : nil }
   }
 
   init(
@@ -52,7 +60,7 @@ struct WindowRanking {
   ) {
     (self.lists, self.needsAll, self.rule, self.lengths, self.filter) = (lists, needsAll, rule, lengths, filter)
     best = BestRows(capacity: limit)
-    parts = Array(repeating: Part(), count: lists.count)
+    parts = lists.map { unsafe Part(rarity: $0.rarity) }
     order = lists.indices.sorted { lists[$0].rowCount < lists[$1].rowCount }
   }
 
@@ -105,23 +113,34 @@ struct WindowRanking {
 
   private mutating func read(_ window: Window) throws {
     for index in lists.indices {
+      let entries = lists[index].entries
       let entry = lists[index].firstEntry(endingAtOrAbove: window.first)
+      let hasRows = entry < entries.count && entries[entry].firstRow <= window.last
       parts[index].isOpen = false
-      guard entry < lists[index].entries.count, lists[index].entries[entry].firstRow <= window.last else {
-        (parts[index].entry, parts[index].limit) = (nil, 0)
-        continue
-      }
-      (parts[index].entry, parts[index].limit) = (entry, lists[index].entries[entry].limit)
+      (parts[index].entry, parts[index].limit) = hasRows ? (entry, entries[entry].limit) : (-1, 0)
     }
     offered.removeAll(keepingCapacity: true)
     if needsAll || lists.count == 1 {
       try readLed(by: order[0], window)
     } else {
-      order.sort { parts[$0].limit > parts[$1].limit }
+      sortByLimit()
       chooseLeads()
       if parts[order[1]].leads { try readAny(window) } else { try readLed(by: order[0], window) }
     }
     try take()
+  }
+
+  /// Puts the lists with the highest limits first. Most often they are in order: each moves to its place by itself.
+  private mutating func sortByLimit() {
+    for place in 1..<order.count {
+      let index = order[place]
+      var target = place
+      while target > 0, parts[order[target - 1]].limit < parts[index].limit {
+        order[target] = order[target - 1]
+        target -= 1
+      }
+      order[target] = index
+    }
   }
 
   /// Finds out of which lists rows can be good enough that are in none before them.
@@ -134,45 +153,59 @@ struct WindowRanking {
   }
 
   /// Reads the rows of a list in the window, unless that was done.
+  @inline(__always)
   private mutating func open(_ index: Int, _ window: Window) throws {
-    if parts[index].isOpen { return }
-    parts[index].isOpen = true
-    guard let entry = parts[index].entry else {
-      (parts[index].place, parts[index].end) = (0, 0)
-      return
+    if !parts[index].isOpen { try openUnread(index, window) }
+  }
+
+  @inline(never)
+  private mutating func openUnread(_ index: Int, _ window: Window) throws {
+    var part = parts[index]
+    part.isOpen = true
+    unsafe part.frequencies = nil
+    if part.entry < 0 {
+      (part.place, part.end) = (0, 0)
+    } else {
+      let rows = try unsafe lists[index].rows(at: part.entry)
+      unsafe part.rows = unsafe rows
+      part.place = unsafe rows.firstIndex(atOrAbove: window.first, from: 0)
+      part.end = unsafe rows.lastIndex(atOrBelow: window.last, from: part.place)
     }
-    parts[index].rows = try lists[index].rows(at: entry)
-    parts[index].frequencies = []
-    let rows = parts[index].rows
-    parts[index].place = rows.firstIndex(atOrAbove: window.first, from: 0)
-    let isWhole = rows.last.map { $0 <= window.last } ?? true
-    parts[index].end = isWhole ? rows.count : rows.lastIndex(atOrBelow: window.last, from: parts[index].place)
+    parts[index] = part
   }
 
   /// Goes to a row in a list; false if it is not there. Rows are asked for in ascending order.
   private mutating func find(_ row: RowID, _ index: Int, _ window: Window) throws -> Bool {
     try open(index, window)
-    let (place, end) = (parts[index].place, parts[index].end)
-    if place == end { return false }
-    let found = parts[index].rows[place] >= row ? place : parts[index].rows.firstIndex(atOrAbove: row, from: place)
-    parts[index].place = min(found, end)
-    return found < end && parts[index].rows[found] == row
+    guard let next = parts[index].next else { return false }
+    if next < row {
+      let found = unsafe parts[index].rows.firstIndex(atOrAbove: row, from: parts[index].place)
+      parts[index].place = min(found, parts[index].end)
+    }
+    return parts[index].next == row
+  }
+
+  /// The weighted frequencies of the rows of a list that has rows in the window.
+  @inline(__always)
+  private mutating func frequencies(_ index: Int) throws -> UnsafePointer<Double> {
+    if let known = unsafe parts[index].frequencies { return unsafe known }
+    let read = try unsafe lists[index].frequencies(at: parts[index].entry)
+    unsafe parts[index].frequencies = unsafe read
+    return unsafe read
   }
 
   /// The score of the row that a list is at.
   private mutating func score(_ index: Int, norm: Double) throws -> Double {
-    if parts[index].frequencies.isEmpty, let entry = parts[index].entry {
-      parts[index].frequencies = try lists[index].frequencies(at: entry)
-    }
-    return rule.score(lists[index].rarity, parts[index].frequencies[parts[index].place], norm: norm)
+    let frequency = try unsafe frequencies(index)[parts[index].place]
+    return rule.score(parts[index].rarity, frequency, norm: norm)
   }
 
   /// Reads the rows of a list that have a score high enough with what the others allow: the only list, one of lists
   /// that all have to be there, or one that alone leads.
   private mutating func readLed(by lead: Int, _ window: Window) throws {
     try open(lead, window)
-    guard let entry = parts[lead].entry, parts[lead].place < parts[lead].end else { return }
-    let (rows, frequencies, rarity) = (parts[lead].rows, try lists[lead].frequencies(at: entry), lists[lead].rarity)
+    guard parts[lead].place < parts[lead].end else { return }
+    let (rows, frequencies, rarity) = try unsafe (parts[lead].rows, frequencies(lead), parts[lead].rarity)
     var others = 0.0
     for index in parts.indices where index != lead { others += parts[index].limit }
     var known = -Double.infinity
@@ -182,10 +215,11 @@ struct WindowRanking {
         known = best.threshold
         least = rule.leastFrequency(rarity, score: known - others)
       }
-      if frequencies[place] < least { continue }
-      let row = rows[place]
+      let frequency = unsafe frequencies[place]
+      if frequency < least { continue }
+      let row = unsafe rows[place]
       let norm = rule.norm(length: try lengths.length(of: row))
-      let score = rule.score(rarity, frequencies[place], norm: norm)
+      let score = rule.score(rarity, frequency, norm: norm)
       if rule.isBelow(score + others, known) { continue }
       parts[lead].score = score
       if lists.count > 1, try !findOthers(row, score + others, norm, lead, window) { continue }
@@ -232,8 +266,7 @@ struct WindowRanking {
       var least: RowID?
       for place in 0..<order.count {
         let index = order[place]
-        guard parts[index].leads, parts[index].place < parts[index].end else { continue }
-        let row = parts[index].rows[parts[index].place]
+        guard parts[index].leads, let row = parts[index].next else { continue }
         least = least.map { min($0, row) } ?? row
       }
       guard let row = least else { return }
@@ -269,9 +302,7 @@ struct WindowRanking {
     offer(row)
   }
 
-  @inline(__always) private func isAt(_ row: RowID, _ index: Int) -> Bool {
-    parts[index].place < parts[index].end && parts[index].rows[parts[index].place] == row
-  }
+  @inline(__always) private func isAt(_ row: RowID, _ index: Int) -> Bool { parts[index].next == row }
 
   /// Takes those of the rows that may be found.
   private mutating func take() throws {

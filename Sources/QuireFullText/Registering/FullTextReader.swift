@@ -35,7 +35,7 @@ public struct FullTextReader<Object: Sendable, Metadata: Sendable> {
       // An extension keeps one thing: that a state can be searched, and the lengths that rankings have read of it.
       _ = try stored.store.keeping {
         try stored.checkReady()
-        return LengthTable()
+        return LengthTable(totalLength: try stored.totalLength)
       }
     } else {
       try stored.checkReady()

@@ -13,7 +13,7 @@ public import QuireIndexes
 /// ```
 ///
 /// As a sequence, and in lists, rows come in the order of their numbers, that is, in which they were stored first. For
-/// other orders see ``ranked()`` and ``order(by:)``.
+/// other orders see ``ranked()`` and `order(by:)`.
 ///
 /// For the thread and the life of its transaction. All calls may throw what reading rows does; `FullTextError.notReady`
 /// while the full text is built, `unknownField`, `needsPositions` and `damaged`; `CancellationError` if the task that
@@ -56,6 +56,11 @@ public struct MatchedRows<Object: Sendable, Metadata: Sendable> {
 
   /// The search as it is at the moment.
   func run() throws -> SearchRun {
+    let trees = try reader.trees()
+    return run(trees, try ExpressionResolver(trees.layout).resolve(expression))
+  }
+
+  private func run(_ trees: FullTextTrees, _ expression: TermExpression) -> SearchRun {
     let rows = rows
     let found = condition.map { rows.find($0) }
     let filter = found.map { found in
@@ -63,13 +68,22 @@ public struct MatchedRows<Object: Sendable, Metadata: Sendable> {
         readCount: { try found.readCount(upTo: $0) }, rowIDs: { try found.rowIDs.sorted() },
         among: { try found.rowIDs(among: $0) })
     }
-    return try SearchRun(try reader.trees(), expression, filter: filter) { try rows.rowIDs.sorted() }
+    return SearchRun(trees, expression, filter: filter) { try rows.rowIDs.sorted() }
   }
 
   // MARK: Results
 
   /// How many rows there are. Of a search for one word, O(log n); of others, without reading a row.
-  public var count: Int { get throws { try run().count() } }
+  public var count: Int {
+    get throws {
+      let trees = try reader.trees()
+      let expression = try ExpressionResolver(trees.layout).resolve(expression)
+      if condition == nil, let term = expression.singleTerm(of: trees.layout.form) {
+        return try trees.rowCount(of: term)
+      }
+      return try run(trees, expression).count()
+    }
+  }
 
   /// Whether there is no row.
   public var isEmpty: Bool {

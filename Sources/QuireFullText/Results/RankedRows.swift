@@ -8,9 +8,10 @@ public import QuireDatabase
 /// for hit in try tx[.songs].search("night train").ranked().limit(10) { print(hit.score, hit.object.title) }
 /// ```
 ///
-/// Scores are those of BM25 over all fields together, by exact counts of the transaction's own state. The weights of
-/// fields are those of the declaration, unless others are given. Rows with the same score come in the order of their
-/// numbers. A limit is what makes ranking fast: rows that cannot be among the best are not read.
+/// Scores are those of BM25 over all fields together, by exact counts of the transaction's own state, with
+/// `InverseDocumentFrequency.smooth` unless another formula is asked for. The weights of fields are those of the
+/// declaration, unless others are given. Rows with the same score come in the order of their numbers. A limit is what
+/// makes ranking fast: rows that cannot be among the best are not read.
 ///
 /// Threads and errors as of ``MatchedRows``.
 public struct RankedRows<Object: Sendable, Metadata: Sendable> {
@@ -18,6 +19,7 @@ public struct RankedRows<Object: Sendable, Metadata: Sendable> {
   private var limit: Int?
   private var offset = 0
   private var weights: [String: Double] = [:]
+  private var documentFrequency = InverseDocumentFrequency.smooth
   private var factor: ((Object) throws -> Double)?
 
   init(_ matched: MatchedRows<Object, Metadata>) { self.matched = matched }
@@ -40,6 +42,12 @@ public struct RankedRows<Object: Sendable, Metadata: Sendable> {
   /// `FullTextError.unknownField` for a name that no field has, and `badWeight` for a weight that is negative or no
   /// number.
   public func weights(_ weights: [String: Double]) -> Self { with { $0.weights.merge(weights) { $1 } } }
+
+  /// The same rows, ranked with another formula for how much rare phrases count: with `.fts5`, scores are those of
+  /// FTS5's `bm25()` with the other sign.
+  public func inverseDocumentFrequency(_ formula: InverseDocumentFrequency) -> Self {
+    with { $0.documentFrequency = formula }
+  }
 
   /// The same rows by the product of their scores and of what a closure gives for their objects. Reads all rows that
   /// are found. A product that is no number counts as 0.
@@ -83,7 +91,8 @@ public struct RankedRows<Object: Sendable, Metadata: Sendable> {
     let (sum, isTooMuch) = (limit ?? .max).addingReportingOverflow(offset)
     let wanted = isTooMuch ? Int.max : sum
     let best = try run.best(
-      weights: try fieldWeights(), limit: wanted, factors: factor.map { factor in { try factors(of: $0, factor) } })
+      weights: try fieldWeights(), documentFrequency, limit: wanted,
+      factors: factor.map { factor in { try factors(of: $0, factor) } })
     return (offset == 0 ? best : Array(best.dropFirst(offset)), ShownTexts(run.expression, matched.reader.fullText))
   }
 

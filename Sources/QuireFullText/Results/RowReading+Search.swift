@@ -4,9 +4,9 @@ public import QuireDatabase
 
 extension RowReading {
   /// The rows in which a text is found, written as SQLite's FTS5 has it: `"night train" OR express* -live`; see
-  /// ``SearchExpression/init(_:fields:)``.
+  /// ``/QuireFullText/SearchExpression/init(_:fields:)``.
   ///
-  /// Served by the collection's registered ``FullText``, of several by the first.
+  /// Served by the collection's registered ``/QuireFullText/FullText``, of several by the first.
   ///
   /// - Throws: `SearchSyntaxError` with the place in the text, `FullTextError.notServed` where no full text of the
   ///   collection is registered.
@@ -23,7 +23,8 @@ extension RowReading {
   }
 
   /// The rows that have all words of what somebody types into a search field, of which the last one may not be
-  /// complete; see ``SearchExpression/init(typing:in:)``.
+  /// complete; see ``/QuireFullText/SearchExpression/init(typing:in:)``. Whatever is typed, and whatever the full text
+  /// keeps, it is no error.
   ///
   /// - Throws: `FullTextError.notServed` where no full text of the collection is registered.
   public func search(typing text: String) throws -> MatchedRows<Object, Metadata> {

@@ -24,12 +24,12 @@ final class SearchRun {
   ///   - allRows: all rows of the collection, in order.
   ///   - filter: nil if all rows may be found.
   init(
-    _ trees: FullTextTrees, _ expression: SearchExpression, filter: RowFilter?, allRows: @escaping () throws -> [RowID]
-  ) throws {
+    _ trees: FullTextTrees, _ expression: TermExpression, filter: RowFilter?, allRows: @escaping () throws -> [RowID]
+  ) {
     self.trees = trees
     self.filter = filter
     search = RowSearch(trees, allRows: allRows)
-    self.expression = try ExpressionResolver(trees.layout).resolve(expression)
+    self.expression = expression
   }
 
   /// The rows that are found, to be walked through once.
@@ -49,18 +49,22 @@ final class SearchRun {
   ///
   /// - Parameters:
   ///   - weights: a weight for each field.
+  ///   - documentFrequency: how much rare phrases count.
   ///   - limit: how many at the most.
   ///   - factors: what scores are multiplied by, if by anything.
   func best(
-    weights: [Double], limit: Int, factors: (([RowID]) throws -> [Double?])?
+    weights: [Double], _ documentFrequency: InverseDocumentFrequency, limit: Int,
+    factors: (([RowID]) throws -> [Double?])?
   ) throws -> [ScoredRow] {
     let request = TextRanking.Request(limit: limit, filter: try rankingFilter(), factors: factors)
-    return try ranking(weights: weights).best(expression, request)
+    return try ranking(weights, documentFrequency).best(expression, request)
   }
 
-  private func ranking(weights: [Double]) throws -> TextRanking {
-    let rule = RankingRule(weights: weights, rowCount: try trees.documentCount, totalLength: try trees.totalLength)
-    return TextRanking(search, rule, LengthReader(search.index, try LengthTable.known(to: trees)))
+  private func ranking(_ weights: [Double], _ documentFrequency: InverseDocumentFrequency) throws -> TextRanking {
+    let lengths = try LengthTable.known(to: trees)
+    let rule = RankingRule(
+      weights: weights, rowCount: try trees.documentCount, totalLength: lengths.totalLength, documentFrequency)
+    return TextRanking(search, rule, LengthReader(search.index, lengths))
   }
 
   private func rankingFilter() throws -> ((inout [RowID]) throws -> Void)? {

@@ -10,16 +10,28 @@ struct SnippetHit {
 
   /// Puts places that share tokens together.
   ///
-  /// - Parameter instances: of one text, in the order of their first tokens.
-  static func hits(of instances: [SnippetInstance]) -> [SnippetHit] {
+  /// - Parameters:
+  ///   - places: of one text, in the order of their first tokens.
+  ///   - tokens: hits that begin there alone are given.
+  static func hits(of places: [SnippetPlace], in tokens: Range<Int>) -> [SnippetHit] {
     var hits: [SnippetHit] = []
-    for instance in instances {
-      assert(instance.first <= instance.last)
-      if let hit = hits.last, instance.first <= hit.last {
-        hits[hits.count - 1].last = max(hit.last, instance.last)
-        hits[hits.count - 1].range = union(hit.range, instance.range)
+    /// The last one, if it begins before the tokens.
+    var before: SnippetHit?
+    for place in places {
+      let (first, last) = (Int(place.first), Int(place.last))
+      assert(first <= last)
+      let range = Int(place.lower)..<Int(place.upper)
+      if let hit = hits.last, first <= hit.last {
+        hits[hits.count - 1].last = max(hit.last, last)
+        hits[hits.count - 1].range = union(hit.range, range)
+      } else if hits.isEmpty, let hit = before, first <= hit.last {
+        before?.last = max(hit.last, last)
+      } else if first >= tokens.upperBound {
+        break
+      } else if first < tokens.lowerBound {
+        before = SnippetHit(first: first, last: last, range: range)
       } else {
-        hits.append(SnippetHit(first: instance.first, last: instance.last, range: instance.range))
+        hits.append(SnippetHit(first: first, last: last, range: range))
       }
     }
     return hits

@@ -40,10 +40,9 @@ struct SnippetMaker {
   /// - Throws: what `texts` and the tokenizer throw.
   func highlights(ofField field: Int, _ texts: Texts) throws -> [HighlightedText] {
     let row = try row([field], texts)
-    return row.fields.flatMap { field in
-      field.strings.indices.map { text in
-        let string = field.strings[text]
-        let hits = SnippetHit.hits(of: field.instances(inText: text, ofGroups: row.isShown))
+    return row.fields.indices.flatMap { number in
+      row.fields[number].strings.enumerated().map { text, string in
+        let hits = SnippetHit.hits(of: row.places[number][text], in: 0..<Int.max)
         let ranges = SnippetHit.ranges(of: hits, within: 0..<string.utf8.count)
         return HighlightedText(string, hits: SnippetMarks.ranges(ranges, in: string))
       }
@@ -97,10 +96,9 @@ struct SnippetMaker {
     let (string, text) = (field.strings[piece.text], field.texts[piece.text])
     let end = piece.start + size
     let endsInMiddle = end < text.tokenCount
-    let lower = piece.start > 0 ? text.begins[piece.start] : 0
-    let upper = endsInMiddle ? max(lower, text.ends[end - 1]) : string.utf8.count
-    let hits = SnippetHit.hits(of: field.instances(inText: piece.text, ofGroups: row.isShown))
-      .lazy.filter { $0.first >= piece.start && $0.first < end }
+    let lower = piece.start > 0 ? Int(text.begins[piece.start]) : 0
+    let upper = endsInMiddle ? max(lower, Int(text.ends[end - 1])) : string.utf8.count
+    let hits = SnippetHit.hits(of: row.places[piece.field][piece.text], in: piece.start..<end)
     let ranges = SnippetHit.ranges(of: hits, within: lower..<upper)
     let shown = String(string[SnippetMarks.ranges([lower..<upper], in: string)[0]])
     let shifted = ranges.map { $0.lowerBound - lower..<$0.upperBound - lower }
@@ -114,22 +112,19 @@ struct SnippetMaker {
   /// Cuts some fields of a row, and all others where they decide what is shown.
   private func row(_ wanted: some Sequence<Int>, _ texts: Texts) throws -> SnippetRow {
     let fields = try wanted.map { try field($0, texts) }
-    var isShown = query.groups.map(\.isShown)
-    if query.dependsOnRow {
-      var hasGroup = [Bool](repeating: false, count: query.groups.count)
-      for number in fieldNames.indices {
-        let field = try fields.first { $0.number == number } ?? field(number, texts)
-        for group in hasGroup.indices where field.hasGroup[group] { hasGroup[group] = true }
-      }
-      isShown = query.shownGroups(hasGroup)
+    guard query.dependsOnRow else { return SnippetRow(fields, query.shownPhrases) }
+    var hasGroup = [Bool](repeating: false, count: query.groups.count)
+    for number in fieldNames.indices {
+      let field = try fields.first { $0.number == number } ?? field(number, texts)
+      for group in hasGroup.indices where field.hasGroup[group] { hasGroup[group] = true }
     }
-    return SnippetRow(fields: fields, isShown: isShown)
+    return SnippetRow(fields, query.shownPhrases(hasGroup))
   }
 
   private func field(_ number: Int, _ texts: Texts) throws -> SnippetField {
     let strings = try texts(number)
     var scanner = SnippetScanner(query, field: number)
     for string in strings { try scanner.add(string, tokenizer) }
-    return SnippetField(number, strings, query, scanner)
+    return try SnippetField(number, strings, query, scanner)
   }
 }

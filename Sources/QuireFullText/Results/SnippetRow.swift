@@ -29,8 +29,14 @@ struct SnippetPiece {
 /// The fields of a row that are looked at.
 struct SnippetRow {
   let fields: [SnippetField]
-  /// For each group of the search, whether its places are shown.
-  let isShown: [Bool]
+  let shown: ShownPhrases
+  /// For each field and text, the places that are shown, in the order of their first tokens.
+  let places: [[[SnippetPlace]]]
+
+  init(_ fields: [SnippetField], _ shown: ShownPhrases) {
+    (self.fields, self.shown) = (fields, shown)
+    places = fields.map { $0.places(shown) }
+  }
 
   /// The first of the best pieces; nil if nothing was found.
   ///
@@ -40,8 +46,7 @@ struct SnippetRow {
     for (number, field) in fields.enumerated() {
       for text in field.texts.indices {
         let windows = SnippetWindows(
-          instances: field.instances(inText: text, ofGroups: isShown), size: size, text: field.texts[text],
-          covered: covered)
+          places: places[number][text], size: size, text: field.texts[text], shown: shown, covered: covered)
         guard let window = windows.best(), window.score > best?.score ?? 0 else { continue }
         best = SnippetPiece(field: number, text: text, start: window.start, score: window.score)
       }
@@ -56,7 +61,8 @@ struct SnippetRow {
 
   /// The phrases that begin in a piece.
   func phrases(of piece: SnippetPiece, _ size: Int) -> Set<Int> {
-    let instances = fields[piece.field].instances(inText: piece.text, ofGroups: isShown)
-    return Set(instances.lazy.filter { $0.first >= piece.start && $0.first < piece.start + size }.map(\.phrase))
+    let tokens = piece.start..<piece.start + size
+    return Set(
+      places[piece.field][piece.text].lazy.filter { tokens.contains(Int($0.first)) }.map { Int($0.phrase) })
   }
 }

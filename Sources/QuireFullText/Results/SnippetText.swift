@@ -8,35 +8,12 @@ internal import QuireText
 /// Tokens that are another form of the one before are no tokens of their own here.
 struct SnippetText {
   /// Where tokens begin and end, in bytes of the text; both ascend.
-  var begins: [Int] = []
-  var ends: [Int] = []
+  var begins: [UInt32] = []
+  var ends: [UInt32] = []
   /// The tokens with which sentences begin, ascending; the first token is one.
-  var sentences: [Int] = []
+  var sentences: [UInt32] = []
 
   var tokenCount: Int { begins.count }
-}
-
-/// A token that is an element of a phrase.
-struct SnippetToken {
-  /// In the field, over all its texts.
-  let position: UInt32
-  /// The number of the text in the field, and of the token in the text.
-  let text: Int
-  let token: Int
-  /// The bytes of the text.
-  var range: Range<Int>
-  /// If a beginning was asked for: how many bytes it has.
-  let prefixByteCount: Int?
-
-  /// Where tokens overlap, as runs of characters do, has what was asked for by its beginning go without the rest.
-  ///
-  /// - Parameter begins: where the tokens of the text begin.
-  fileprivate mutating func shorten(before begins: [Int], _ bytes: UnsafeRawBufferPointer) {
-    guard let prefixByteCount, token + 1 < begins.count, begins[token + 1] < range.upperBound else { return }
-    let end = range.lowerBound + prefixByteCount
-    guard end < range.upperBound, unsafe bytes[end] & 0xC0 != 0x80 else { return }
-    range = range.lowerBound..<end
-  }
 }
 
 /// Cuts the texts of a field into tokens and notes which elements of phrases they are.
@@ -45,7 +22,9 @@ struct SnippetScanner {
   private let field: Int
   private(set) var texts: [SnippetText] = []
   /// For each element of the phrases, its tokens in the order of their positions.
-  private(set) var tokens: [[SnippetToken]]
+  private(set) var tokens: [[SnippetPlace]]
+  /// Elements that have the last token by its beginning: how many bytes that has.
+  private var beginnings: [(element: Int, byteCount: Int)] = []
   private var term: [UInt8] = []
   /// The position of the last token, as it is counted where terms are stored.
   private var position = -1
@@ -60,8 +39,8 @@ struct SnippetScanner {
   /// - Throws: what the tokenizer throws.
   mutating func add(_ text: String, _ tokenizer: some Tokenizer) throws {
     var text = text
-    let firstCounts = tokens.map(\.count)
     texts.append(SnippetText())
+    beginnings.removeAll(keepingCapacity: true)
     // A position stays free, so that no phrase goes from one text into the next.
     if position >= 0 { position += 1 }
     try text.withUTF8 { bytes in
@@ -72,10 +51,6 @@ struct SnippetScanner {
         unsafe add(place, isFirst: isFirst, bytes)
         isFirst = false
       }
-      let begins = texts[texts.count - 1].begins
-      for (element, count) in firstCounts.enumerated() {
-        for index in count..<tokens[element].count { unsafe tokens[element][index].shorten(before: begins, bytes) }
-      }
     }
   }
 
@@ -83,24 +58,46 @@ struct SnippetScanner {
   private mutating func add(_ place: TokenPlace, isFirst: Bool, _ bytes: UnsafeRawBufferPointer) {
     let step = isFirst ? 1 : max(0, place.step)
     guard step <= Int(UInt32.max), position + step < Int(UInt32.max) else { return }
-    position += step
-    let last = texts.count - 1
     var range = unsafe Self.whole(place.range, bytes)
+    // What lies behind the first 4 GiB of a text is not shown.
+    guard range.upperBound <= Int(UInt32.max) else { return }
+    let last = texts.count - 1
+    if step == 0, texts[last].tokenCount == 0 { return }
+    position += step
     if step > 0 {
       // What begins before the token in front of it, of a tokenizer that gives such tokens, is cut off.
-      range = max(range.lowerBound, texts[last].begins.last ?? 0)..<max(range.upperBound, texts[last].ends.last ?? 0)
-      if unsafe isSentence(at: range.lowerBound, bytes) { texts[last].sentences.append(texts[last].tokenCount) }
-      texts[last].begins.append(range.lowerBound)
-      texts[last].ends.append(range.upperBound)
+      let (begin, end) = (Int(texts[last].begins.last ?? 0), Int(texts[last].ends.last ?? 0))
+      range = max(range.lowerBound, begin)..<max(range.upperBound, end)
+      unsafe shorten(before: range.lowerBound, bytes)
+      if unsafe isSentence(at: range.lowerBound, bytes) {
+        texts[last].sentences.append(UInt32(texts[last].tokenCount))
+      }
+      texts[last].begins.append(UInt32(range.lowerBound))
+      texts[last].ends.append(UInt32(range.upperBound))
     }
-    let (number, position) = (texts[last].tokenCount - 1, UInt32(position))
+    let number = UInt32(texts[last].tokenCount - 1)
+    let found = SnippetPlace(
+      text: UInt32(last), first: number, last: number, position: UInt32(position), lower: UInt32(range.lowerBound),
+      upper: UInt32(range.upperBound))
     query.forEachElement(of: term, field: field) { element, prefixByteCount in
       // Two forms of a word may be the same term, or begin alike.
-      if tokens[element].last?.position == position { return }
-      tokens[element].append(
-        SnippetToken(
-          position: position, text: last, token: number, range: range, prefixByteCount: prefixByteCount))
+      if tokens[element].last?.position == found.position { return }
+      tokens[element].append(found)
+      if let prefixByteCount { beginnings.append((element, prefixByteCount)) }
     }
+  }
+
+  /// Where tokens overlap, as runs of characters do, has what was asked for by its beginning go without the rest.
+  ///
+  /// - Parameter begin: where the next token begins.
+  private mutating func shorten(before begin: Int, _ bytes: UnsafeRawBufferPointer) {
+    for (element, byteCount) in beginnings {
+      let last = tokens[element].count - 1
+      let (upper, end) = (Int(tokens[element][last].upper), Int(tokens[element][last].lower) + byteCount)
+      guard begin < upper, end < upper, unsafe bytes[end] & 0xC0 != 0x80 else { continue }
+      tokens[element][last].upper = UInt32(end)
+    }
+    beginnings.removeAll(keepingCapacity: true)
   }
 
   /// The bytes of a token, with whole scalars, inside the text.
@@ -118,7 +115,7 @@ struct SnippetScanner {
   private func isSentence(at begin: Int, _ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let text = texts.last, text.tokenCount > 0 else { return true }
     // No further than to the token before: of what lies in front of that, it is not the first one.
-    let limit = text.begins[text.tokenCount - 1]
+    let limit = Int(text.begins[text.tokenCount - 1])
     var index = begin
     while index > limit, unsafe Self.isWhiteSpace(bytes[index - 1]) { index -= 1 }
     guard index > limit else { return false }

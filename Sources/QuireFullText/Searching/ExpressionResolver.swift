@@ -24,7 +24,7 @@ struct ExpressionResolver {
     case .near(let group): return try resolve(group)
     case .groups(let groups):
       let resolved = try groups.compactMap { try resolve($0) }
-      return resolved.count < 2 ? resolved.first : .all(resolved)
+      return resolved.count < 2 ? resolved.first : .all(resolved.flatMap(\.factors))
     case .everything: return .everything
     case .excluding(let kept, let excluded):
       // Of nothing nothing is left, and what excludes nothing leaves all.
@@ -50,6 +50,7 @@ struct ExpressionResolver {
     if phrases.count > 1 { for index in phrases.indices { phrases[index].isAtStart = false } }
     let resolved = TermGroup(phrases: phrases, distance: group.distance, fields: fields)
     if !layout.form.hasPositions, let what = resolved.needOfPositions {
+      if group.phrases.allSatisfy(\.isLenient) { return fields == 0 ? .nothing : .all(resolved.words) }
       throw FullTextError.needsPositions(fullText: layout.name, what: what)
     }
     return fields == 0 ? .nothing : .group(resolved)
@@ -58,24 +59,17 @@ struct ExpressionResolver {
   // MARK: Phrases
 
   /// The bytes of the last term of a text; nil if it has none.
-  func lastTerm(of text: String) throws -> [UInt8]? {
-    var elements: [TermPhrase.Element] = []
-    try cut(text, into: &elements)
-    return elements.last?.terms.first?.bytes
-  }
+  func lastTerm(of text: String) throws -> [UInt8]? { try cut(text, for: .query).last?.terms.first?.bytes }
 
   /// Nil for a phrase without any token.
   private func resolve(_ phrase: Phrase) throws -> TermPhrase? {
     var elements: [TermPhrase.Element] = []
     var isEndPrefix = false
-    for (number, text) in phrase.texts.enumerated() {
-      let count = elements.count
-      try cut(text, into: &elements)
+    for (number, new) in try cut(phrase.texts).enumerated() {
+      Self.append(new, to: &elements)
       guard let last = elements.indices.last else { continue }
       // A text without a token decides about the token before it.
-      if elements.count == count, isEndPrefix, !phrase.prefixes.contains(number) {
-        elements[last].setPrefix(false)
-      }
+      if new.isEmpty, isEndPrefix, !phrase.prefixes.contains(number) { elements[last].setPrefix(false) }
       isEndPrefix = phrase.prefixes.contains(number)
       if isEndPrefix { elements[last].setPrefix(true) }
     }
@@ -83,27 +77,53 @@ struct ExpressionResolver {
     return elements.isEmpty ? nil : TermPhrase(elements: elements, isAtStart: phrase.isAtStart)
   }
 
-  private func cut(_ text: String, into elements: inout [TermPhrase.Element]) throws {
+  /// Puts the elements of a text behind those of others.
+  private static func append(_ new: [TermPhrase.Element], to elements: inout [TermPhrase.Element]) {
+    guard let last = elements.last else {
+      elements = new
+      return
+    }
+    for var element in new {
+      let (offset, isTooFar) = last.offset.addingReportingOverflow(1)
+      let (sum, isSumTooFar) = offset.addingReportingOverflow(element.offset)
+      if isTooFar || isSumTooFar { return }
+      element.offset = sum
+      elements.append(element)
+    }
+  }
+
+  /// The elements of each text, from the last text on, as it matters to a text whether tokens follow.
+  private func cut(_ texts: [String]) throws -> [[TermPhrase.Element]] {
+    var all: [[TermPhrase.Element]] = []
+    var isFollowed = false
+    for text in texts.reversed() {
+      let elements = try cut(text, for: isFollowed ? .queryBeginning : .query)
+      if !elements.isEmpty { isFollowed = true }
+      all.append(elements)
+    }
+    return all.reversed()
+  }
+
+  private func cut(_ text: String, for purpose: TokenPurpose) throws -> [TermPhrase.Element] {
+    var elements: [TermPhrase.Element] = []
     var text = text
     try text.withUTF8 { bytes in
-      var isFirst = true
-      try unsafe layout.tokenizer.forEachToken(in: bytes.span.bytes, for: .query) { span, place in
+      try unsafe layout.tokenizer.forEachToken(in: bytes.span.bytes, for: purpose) { span, place in
         let term = SearchTerm(bytes: TermKeys.term(of: span), isPrefix: place.isPrefix)
         if term.bytes.isEmpty { return }
-        defer { isFirst = false }
         guard let last = elements.last else {
           elements.append(TermPhrase.Element(terms: [term], offset: 0))
           return
         }
-        if place.step == 0, !isFirst {
+        if place.step == 0 {
           if !last.terms.contains(term) { elements[elements.count - 1].terms.append(term) }
           return
         }
-        let step = isFirst ? 1 : UInt32(clamping: max(1, place.step))
-        let (offset, isTooFar) = last.offset.addingReportingOverflow(step)
+        let (offset, isTooFar) = last.offset.addingReportingOverflow(UInt32(clamping: max(1, place.step)))
         if !isTooFar { elements.append(TermPhrase.Element(terms: [term], offset: offset)) }
       }
     }
+    return elements
   }
 }
 
@@ -133,4 +153,19 @@ extension TermGroup {
     if phrases.contains(where: \.isAtStart) { return "the beginning of a field" }
     return phrases.contains { $0.elements.count > 1 } ? "a phrase" : nil
   }
+}
+
+extension TermGroup {
+  /// What has the tokens of all phrases, wherever they stand.
+  fileprivate var words: [TermExpression] {
+    phrases.flatMap(\.elements).map { element in
+      let word = TermPhrase(elements: [TermPhrase.Element(terms: element.terms, offset: 0)])
+      return .group(TermGroup(phrases: [word], distance: distance, fields: fields))
+    }
+  }
+}
+
+extension TermExpression {
+  /// What all has to be there.
+  fileprivate var factors: [TermExpression] { if case .all(let parts) = self { parts } else { [self] } }
 }

@@ -9,59 +9,89 @@ internal import QuireDatabase
 ///
 /// Invariants:
 /// 1. `rows` ascend strictly.
-/// 2. Unless it is empty, `origins` has for each row the place of its posting: that in the stored block, or the
-///    complement of that among the added ones. If it is empty all rows are those of the stored block.
-struct PostingBlock {
-  private(set) var rows: [RowID] = []
-  private var origins: [Int32] = []
+/// 2. Where there are `origins` they have for each row the place of its posting: that in the stored block, or the
+///    complement of that among the added ones. Without them all rows are those of the stored block.
+@safe final class PostingBlock {
   private let index: TermIndex?
-  private var decoded: DecodedBlock
-  /// The stored block, copied, and its key.
-  private var bytes: [UInt8] = []
-  private var key: [UInt8] = []
-  private var (apart, isApartRead): ([UInt8]?, Bool) = (nil, false)
-  private var added = PostingList()
-  /// The positions of one row in one field.
-  private var numbers: [UInt32] = []
+  private let decoded: DecodedBlock
+  /// The stored block, copied, and its key behind it.
+  private let bytes = RawBuffer<UInt8>()
+  // Unchecked, here and below: for one thread, and no closure changes what a call around it reads.
+  @exclusivity(unchecked) private var (byteCount, keyCount) = (0, 0)
+  /// The positions that stand apart, copied.
+  private let apart = RawBuffer<UInt8>()
+  @exclusivity(unchecked) private var isApartRead = false
+  @exclusivity(unchecked) private var uncheckedRows: UnsafeBufferPointer<RowID>
+  @exclusivity(unchecked) private var hasOrigins = false
+  private let changedRows = RawBuffer<RowID>()
+  private let origins = RawBuffer<Int32>()
+  @exclusivity(unchecked) private var added = PostingList()
 
   /// - Parameter index: what stored blocks are from; nil if there are none.
   init(_ form: PostingForm, _ index: TermIndex?) {
     self.index = index
     decoded = DecodedBlock(form)
+    unsafe uncheckedRows = decoded.rowIDs
+  }
+
+  /// The rows, good until another block is taken.
+  var rows: UnsafeBufferPointer<RowID> { @inline(__always) get { unsafe uncheckedRows } }
+  var count: Int { @inline(__always) get { unsafe uncheckedRows.count } }
+  /// The last row; nil before the first block.
+  var lastRow: RowID? { @inline(__always) get { count == 0 ? nil : row(count - 1) } }
+
+  @inline(__always) func row(_ index: Int) -> RowID {
+    assert(index >= 0 && index < count, "a row is read that the block does not have")
+    return unsafe uncheckedRows[index]
+  }
+
+  /// The index of the first row that is not below `row`, from `start` on.
+  @inline(__always) func firstIndex(atOrAbove row: RowID, from start: Int) -> Int {
+    unsafe uncheckedRows.firstIndex(atOrAbove: row, from: start)
   }
 
   // MARK: Taking a block
 
   /// Takes a stored block.
-  mutating func take(_ block: RawSpan, key: RawSpan, lastRow: RowID) throws {
-    bytes.removeAll(keepingCapacity: true)
-    unsafe block.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
-    self.key.removeAll(keepingCapacity: true)
-    unsafe key.withUnsafeBytes { unsafe self.key.append(contentsOf: $0) }
-    isApartRead = false
-    guard decoded.decodeRows(block, lastRow: lastRow) else { throw damaged("a block breaks the format") }
-    rows.removeAll(keepingCapacity: true)
-    rows.append(contentsOf: decoded.rowIDs[..<decoded.count])
-    origins.removeAll(keepingCapacity: true)
+  func take(_ block: RawSpan, key: RawSpan, lastRow: RowID) throws {
+    unsafe (byteCount, keyCount) = (block.byteCount, key.byteCount)
+    bytes.reserve(block.byteCount + key.byteCount)
+    unsafe block.withUnsafeBytes { source in
+      if let start = source.baseAddress {
+        unsafe UnsafeMutableRawPointer(bytes.base).copyMemory(from: start, byteCount: source.count)
+      }
+    }
+    unsafe key.withUnsafeBytes { source in
+      if let start = source.baseAddress {
+        unsafe UnsafeMutableRawPointer(bytes.base + byteCount).copyMemory(from: start, byteCount: source.count)
+      }
+    }
+    unsafe (isApartRead, hasOrigins) = (false, false)
+    let isRead = unsafe decoded.decodeRows(stored, lastRow: lastRow)
+    unsafe uncheckedRows = decoded.rowIDs
+    guard isRead else { throw damaged("a block breaks the format") }
   }
 
+  /// The bytes of the stored block.
+  private var stored: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(start: bytes.base, count: byteCount) }
+
   /// Takes postings that were added.
-  mutating func take(_ list: PostingList, _ range: Range<Int>) {
-    added = list
-    rows.removeAll(keepingCapacity: true)
-    rows.append(contentsOf: list.rowIDs[range])
-    origins.removeAll(keepingCapacity: true)
-    for index in range { origins.append(~Int32(index)) }
+  func take(_ list: PostingList, _ range: Range<Int>) {
+    unsafe added = list
+    beginChange(range.count)
+    for index in range { append(list.rowIDs[index], ~index) }
+    endChange()
   }
 
   /// Takes postings out of the block and puts added ones in. What is void and what is added ascend.
-  mutating func change(without removed: ArraySlice<RowID>, _ list: PostingList, _ range: Range<Int>) throws {
-    added = list
-    let (stored, storedOrigins) = (rows, origins)
-    assert(storedOrigins.isEmpty, "a block is changed twice")
-    rows.removeAll(keepingCapacity: true)
+  func change(without removed: ArraySlice<RowID>, _ list: PostingList, _ range: Range<Int>) throws {
+    unsafe assert(!hasOrigins, "a block is changed twice")
+    unsafe added = list
+    let stored = unsafe rows
+    beginChange(stored.count + range.count)
     var (void, next) = (removed.startIndex, range.lowerBound)
-    for (index, row) in stored.enumerated() {
+    for index in 0..<stored.count {
+      let row = unsafe stored[index]
       while next < range.upperBound, list.rowIDs[next] < row {
         append(list.rowIDs[next], ~next)
         next += 1
@@ -77,43 +107,64 @@ struct PostingBlock {
       append(list.rowIDs[next], ~next)
       next += 1
     }
+    endChange()
     guard void == removed.endIndex else { throw damaged("\(removed[void]) is void, and is not there") }
   }
 
-  private mutating func append(_ row: RowID, _ origin: Int) {
-    rows.append(row)
+  private func beginChange(_ count: Int) {
+    changedRows.removeAll(reserving: count)
+    origins.removeAll(reserving: count)
+  }
+
+  @inline(__always) private func append(_ row: RowID, _ origin: Int) {
+    changedRows.append(row)
     origins.append(Int32(truncatingIfNeeded: origin))
+  }
+
+  private func endChange() {
+    unsafe hasOrigins = true
+    unsafe uncheckedRows = UnsafeBufferPointer(start: changedRows.base, count: changedRows.count)
   }
 
   // MARK: What a posting has
 
-  /// Reads masks and frequencies of the stored block.
-  mutating func readFrequencies() throws {
-    guard !decoded.hasFrequencies, origins.isEmpty || origins.contains(where: { $0 >= 0 }) else { return }
-    guard Self.readFrequencies(&decoded, bytes) else { throw damaged("the frequencies break the format") }
+  /// Whether all rows are those of the stored block.
+  var isPlain: Bool { unsafe !hasOrigins }
+
+  /// Where the posting of a row is: in the stored block, or the complement of that among the added ones.
+  @inline(__always) private func origin(_ index: Int) -> Int {
+    unsafe hasOrigins ? Int(origins.base[index]) : index
   }
 
-  private static func readFrequencies(_ decoded: inout DecodedBlock, _ bytes: [UInt8]) -> Bool {
-    unsafe decoded.decodeFrequencies(bytes.span.bytes)
+  /// Reads masks and frequencies of the stored block.
+  func readFrequencies() throws {
+    if decoded.hasFrequencies { return }
+    if unsafe hasOrigins {
+      var index = 0
+      while index < count, origin(index) < 0 { index += 1 }
+      if index == count { return }
+    }
+    guard unsafe decoded.decodeFrequencies(stored) else { throw damaged("the frequencies break the format") }
   }
 
   /// The fields of a row, whose frequencies were read.
-  func mask(_ index: Int) -> FieldMask {
-    let origin = origins.isEmpty ? Int32(index) : origins[index]
-    return origin >= 0 ? decoded.masks[Int(origin)] : added.masks[Int(~origin)]
+  @inline(__always) func mask(_ index: Int) -> FieldMask {
+    let origin = origin(index)
+    return unsafe origin >= 0 ? decoded.mask(origin) : added.masks[~origin]
   }
 
   /// The sum of the frequencies of a row, which were read, each by the weight of its field. A field above the weights
   /// does not count, and one whose bit is not set does not.
   func frequency(_ index: Int, _ weights: [Double], _ fields: FieldMask) -> Double {
-    let origin = Int(origins.isEmpty ? Int32(index) : origins[index])
-    var mask = origin >= 0 ? decoded.masks[origin] : added.masks[~origin]
-    var place = origin >= 0 ? decoded.frequencyRange(origin).lowerBound : added.frequencyRange(~origin).lowerBound
+    let origin = origin(index)
+    var mask = mask(index)
+    let range = unsafe origin >= 0 ? decoded.frequencyRange(origin) : added.frequencyRange(~origin)
+    var place = range.lowerBound
     var sum = 0.0
     while mask != 0 {
       let field = mask.trailingZeroBitCount
       if fields & mask & (~mask + 1) != 0 {
-        sum += weights[field] * Double(origin >= 0 ? decoded.frequencies[place] : added.frequencies[place])
+        sum += unsafe weights[field] * Double(origin >= 0 ? decoded.frequencies[place] : added.frequencies[place])
       }
       mask &= mask - 1
       place += 1
@@ -121,92 +172,92 @@ struct PostingBlock {
     return sum
   }
 
-  /// Appends the weighted frequencies of all rows.
-  mutating func appendFrequencies(_ weights: [Double], to frequencies: inout [Double]) throws {
+  /// Writes the weighted frequencies of all rows to `target`, which has room for them.
+  func writeFrequencies(_ weights: [Double], to target: UnsafeMutablePointer<Double>) throws {
     try readFrequencies()
-    guard origins.isEmpty else {
-      for index in rows.indices { frequencies.append(frequency(index, weights, .max)) }
-      return
-    }
-    decoded.appendFrequencies(weights, to: &frequencies)
+    guard unsafe hasOrigins else { return unsafe decoded.writeFrequencies(weights, to: target) }
+    for index in 0..<count { unsafe target[index] = frequency(index, weights, .max) }
   }
 
   /// Appends the places of a row in some fields, in order.
-  mutating func appendPlaces(_ index: Int, _ fields: FieldMask, to places: inout [FieldPlace]) throws {
+  func appendPlaces(_ index: Int, _ fields: FieldMask, to places: inout [FieldPlace]) throws {
     try readFrequencies()
     var mask = mask(index) & fields
     while mask != 0 {
       let field = mask.trailingZeroBitCount
       mask &= mask - 1
-      numbers.removeAll(keepingCapacity: true)
-      try readPositions(index, field)
-      for position in numbers { places.append(FieldPlaces.place(field: field, position: position)) }
-    }
-  }
-
-  /// Puts the positions of a row in a field, in which it has the term, in the place of those of `target`; frequencies
-  /// were read.
-  mutating func copyPositions(_ index: Int, _ field: Int, to target: inout [UInt32]) throws {
-    numbers.removeAll(keepingCapacity: true)
-    try readPositions(index, field)
-    swap(&numbers, &target)
-  }
-
-  /// Keeps those of some positions, which ascend, that are followed by a position of a row `offset` behind. Frequencies
-  /// were read, and the row has the term in the field.
-  mutating func keep(_ starts: inout [UInt32], followedAt offset: UInt32, _ index: Int, _ field: Int) throws {
-    numbers.removeAll(keepingCapacity: true)
-    try readPositions(index, field)
-    var (kept, other) = (0, 0)
-    for index in starts.indices {
-      let (wanted, isTooMuch) = starts[index].addingReportingOverflow(offset)
-      while other < numbers.count, numbers[other] < wanted { other += 1 }
-      if isTooMuch || other == numbers.count { break }
-      if numbers[other] == wanted {
-        starts[kept] = starts[index]
-        kept += 1
+      try forEachPosition(index, field) {
+        places.append(FieldPlaces.place(field: field, position: $0))
+        return true
       }
     }
-    if kept < starts.count { starts.removeLast(starts.count - kept) }
   }
 
-  /// Appends the positions of a row in a field to `numbers`.
-  private mutating func readPositions(_ index: Int, _ field: Int) throws {
-    let origin = Int(origins.isEmpty ? Int32(index) : origins[index])
+  /// Calls `body` with the positions of a row in a field, in order, until it returns false. Frequencies were read, and
+  /// the row has the term in the field.
+  @inline(__always)
+  func forEachPosition(_ index: Int, _ field: Int, _ body: (UInt32) -> Bool) throws {
+    let origin = origin(index)
     guard origin >= 0 else {
-      numbers += added.positions[addedRange(~origin, field)]
+      let range = addedRange(~origin, field)
+      for place in range where unsafe !body(added.positions[place]) { return }
       return
     }
-    if !decoded.places.areAllKnown {
-      if decoded.arePositionsApart, !isApartRead { try readApart() }
-      guard Self.readPositions(&decoded, bytes, apart) else { throw damaged("the positions break the format") }
-    }
-    guard decoded.appendPositions(ofRow: origin, field: field, to: &numbers) else {
-      throw damaged("a position is too great")
-    }
+    if !decoded.hasPositions(field) { try readPositions(1 << FieldMask(field)) }
+    guard decoded.positions(ofRow: origin, field: field).forEach(body) else { throw damaged("a position is too great") }
   }
 
-  private static func readPositions(_ decoded: inout DecodedBlock, _ bytes: [UInt8], _ apart: [UInt8]?) -> Bool {
-    if let apart { return unsafe decoded.decodePositions(bytes.span.bytes, apart: apart.span.bytes) }
-    return unsafe decoded.decodePositions(bytes.span.bytes, apart: nil)
+  /// Addresses of what was read of the stored block.
+  var view: PositionView { decoded.view }
+
+  /// Reads the positions of some fields of the stored block, as far as rows of it have them.
+  func readPositions(_ fields: FieldMask) throws {
+    guard decoded.hasFrequencies else { return }
+    let isRead: Bool
+    if decoded.arePositionsApart {
+      if unsafe !isApartRead { try readApart() }
+      isRead = unsafe decoded.decodePositions(fields, UnsafeRawBufferPointer(apart.values), 0)
+    } else {
+      isRead = unsafe decoded.decodePositions(fields, stored, decoded.positionsOffset)
+    }
+    guard isRead else { throw damaged("the positions break the format") }
+  }
+
+  /// Reads the positions of some rows of a block as it is stored, each in some fields that it has: those of others are
+  /// not to be asked for.
+  func readPositions(ofRows rows: UnsafeBufferPointer<Int32>, _ fields: UnsafePointer<FieldMask>) throws {
+    unsafe assert(!hasOrigins && decoded.hasFrequencies, "frequencies were not read")
+    let isRead: Bool
+    if decoded.arePositionsApart {
+      if unsafe !isApartRead { try readApart() }
+      isRead = unsafe decoded.decodePositions(ofRows: rows, fields, UnsafeRawBufferPointer(apart.values), 0)
+    } else {
+      isRead = unsafe decoded.decodePositions(ofRows: rows, fields, stored, decoded.positionsOffset)
+    }
+    guard isRead else { throw damaged("the positions break the format") }
   }
 
   private func addedRange(_ index: Int, _ field: Int) -> Range<Int> {
-    var (mask, start) = (added.masks[index], index == 0 ? 0 : added.positionEnds[index - 1])
-    for place in added.frequencyRange(index) {
-      let end = start + Int(added.frequencies[place])
+    var (mask, start) = unsafe (added.masks[index], index == 0 ? 0 : added.positionEnds[index - 1])
+    for place in unsafe added.frequencyRange(index) {
+      let end = unsafe start + Int(added.frequencies[place])
       if mask.trailingZeroBitCount == field { return start..<end }
       (mask, start) = (mask & (mask - 1), end)
     }
     return start..<start
   }
 
-  private mutating func readApart() throws {
-    apart = try index?.trees.positions.withValue(for: key) { bytes in
-      unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) }
+  private func readApart() throws {
+    // Without bytes there are no positions, and reading them fails.
+    apart.removeAll()
+    _ = try index?.trees.positions.withValue(for: key) { bytes in
+      unsafe bytes.withUnsafeBytes { unsafe apart.append(contentsOf: $0.assumingMemoryBound(to: UInt8.self)) }
     }
-    isApartRead = true
+    unsafe isApartRead = true
   }
+
+  /// The key of the stored block.
+  private var key: [UInt8] { unsafe [UInt8](UnsafeBufferPointer(start: bytes.base + byteCount, count: keyCount)) }
 
   private func damaged(_ detail: String) -> any Error {
     guard let index else { return TermPostings.damagedInMemory }
@@ -215,29 +266,47 @@ struct PostingBlock {
 }
 
 extension DecodedBlock {
-  /// Appends the weighted frequencies of all rows, which were read.
-  func appendFrequencies(_ weights: [Double], to target: inout [Double]) {
+  /// Writes the weighted frequencies of all rows, which were read, to `target`, which has room for them.
+  func writeFrequencies(_ weights: [Double], to target: UnsafeMutablePointer<Double>) {
     assert(hasFrequencies && weights.count >= form.fieldCount, "there are no frequencies, or fields without a weight")
-    let end = count
-    let sums = unsafe [Double](unsafeUninitializedCapacity: end) { sums, written in
-      unsafe masks.withUnsafeBufferPointer { masks in
-        unsafe frequencies.withUnsafeBufferPointer { frequencies in
-          unsafe weights.withUnsafeBufferPointer { weights in
-            var place = 0
-            for index in 0..<end {
-              var (mask, sum) = unsafe (masks[index], 0.0)
-              while mask != 0 {
-                unsafe sum += weights[mask.trailingZeroBitCount] * Double(frequencies[place])
-                mask &= mask &- 1
-                place &+= 1
-              }
-              unsafe sums[index] = sum
-            }
-          }
+    let (end, masks, frequencies) = unsafe (count, masks, frequencies)
+    unsafe weights.withUnsafeBufferPointer { weights in
+      var place = 0
+      for index in 0..<end {
+        var (mask, sum) = unsafe (masks[index], 0.0)
+        while mask != 0 {
+          unsafe sum += weights[mask.trailingZeroBitCount] * Double(frequencies[place])
+          mask &= mask &- 1
+          place &+= 1
         }
+        unsafe target[index] = sum
       }
-      written = end
     }
-    if target.isEmpty { target = sums } else { target += sums }
+  }
+}
+
+extension UnsafeBufferPointer<RowID> {
+  /// The index of the first row at or above `row`, from `start` on: by steps that double, so that a near one is found
+  /// soon.
+  @inline(__always)
+  func firstIndex(atOrAbove row: RowID, from start: Int) -> Int {
+    var (low, step) = (start, 1)
+    if unsafe low < count && self[low] >= row { return low }
+    while unsafe low &+ step < count && self[low &+ step] < row {
+      low &+= step
+      step &*= 2
+    }
+    var high = Swift.min(count, low &+ step)
+    while low < high {
+      let middle = (low &+ high) >> 1
+      if unsafe self[middle] < row { low = middle &+ 1 } else { high = middle }
+    }
+    return low
+  }
+
+  /// The index behind the last row at or below `row`, from `start` on.
+  func lastIndex(atOrBelow row: RowID, from start: Int) -> Int {
+    guard let next = row.next else { return count }
+    return unsafe firstIndex(atOrAbove: next, from: start)
   }
 }

@@ -9,9 +9,9 @@ extension TermIndex {
   /// Terms that begin alike stand next to each other: one walk through a part of `blocks`, and one of `recent`.
   ///
   /// - Parameter body: may read, and keeps nothing of the block.
-  func forEachBlock(ofTermsBeginningWith prefix: [UInt8], _ body: (inout PostingBlock) throws -> Void) throws {
+  func forEachBlock(ofTermsBeginningWith prefix: [UInt8], _ body: (PostingBlock) throws -> Void) throws {
     let changes = try trees.changes(ofTermsBeginningWith: prefix)
-    var block = PostingBlock(form, self)
+    let block = PostingBlock(form, self)
     let (lower, upper) = TermKeys.range(ofPrefix: prefix)
     var pulse = SearchPulse()
     try trees.blocks.forEach(from: lower, upTo: upper) { key, value in
@@ -20,18 +20,18 @@ extension TermIndex {
       guard let lastRow = parsed.lastRow else { return true }
       try block.take(value, key: key, lastRow: lastRow)
       if !changes.isEmpty, let removed = changes[key.bytes(upTo: parsed.termByteCount)]?.removed {
-        let start = removed.firstIndex(atOrAbove: block.rows[0], from: 0)
+        let start = removed.firstIndex(atOrAbove: block.row(0), from: 0)
         let end = removed.lastIndex(atOrBelow: lastRow, from: start)
         if start < end { try block.change(without: removed[start..<end], PostingList(), 0..<0) }
       }
-      try pulse.beat(block.rows.count)
-      if !block.rows.isEmpty { try body(&block) }
+      try pulse.beat(block.count)
+      if block.count > 0 { try body(block) }
       return true
     }
     for change in changes.values where change.added.count > 0 {
       try pulse.beat(change.added.count)
       block.take(change.added, 0..<change.added.count)
-      try body(&block)
+      try body(block)
     }
   }
 }

@@ -21,16 +21,19 @@ struct RowAccumulator {
   init(hasWeights: Bool) { self.hasWeights = hasWeights }
 
   /// Takes rows that ascend.
-  mutating func add(_ rows: [RowID]) {
+  mutating func add(_ rows: UnsafeBufferPointer<RowID>) {
     assert(!hasWeights, "rows come without their weights")
-    guard let first = rows.first, let last = rows.last else { return }
+    guard let first = unsafe rows.first, let last = unsafe rows.last else { return }
     if reach(first, last) {
-      for row in rows {
-        let place = Int(row.rawValue &- base)
-        words[place >> 6] |= 1 << UInt64(truncatingIfNeeded: place & 63)
+      let base = base
+      unsafe words.withUnsafeMutableBufferPointer { words in
+        for index in 0..<rows.count {
+          let place = unsafe Int(rows[index].rawValue &- base)
+          unsafe words[place >> 6] |= 1 << UInt64(truncatingIfNeeded: place & 63)
+        }
       }
     } else {
-      for row in rows { add(row, 0) }
+      for index in 0..<rows.count { unsafe add(rows[index], 0) }
     }
   }
 

@@ -27,15 +27,7 @@ final class RowSearch {
 
   /// How many rows an expression finds. For a term, O(log n).
   func count(_ expression: TermExpression) throws -> Int {
-    switch expression {
-    case .nothing: return 0
-    case .group(let group):
-      guard group.phrases.count == 1, group.fields == form.allFields, let term = group.phrases[0].singleTerm else {
-        break
-      }
-      return try index.trees.rowCount(of: term)
-    default: break
-    }
+    if let term = expression.singleTerm(of: form) { return try index.trees.rowCount(of: term) }
     return try rows(expression).count()
   }
 
@@ -67,9 +59,10 @@ final class RowSearch {
 
   /// The rows of phrases that are near each other.
   func near(_ group: TermGroup) throws -> NearRows {
-    NearRows(
-      try group.phrases.map { try placed($0, group.fields) },
-      NearMatcher(tokenCounts: group.phrases.map(\.tokenCount), distance: group.distance))
+    let (phrases, numbers) = group.phrases.distinct
+    return NearRows(
+      try phrases.map { try placed($0, group.fields) }, numbers: numbers,
+      NearMatcher(tokenCounts: phrases.map(\.tokenCount), distance: group.distance))
   }
 
   // MARK: Several terms at one place
@@ -83,21 +76,28 @@ final class RowSearch {
     let isWhole = fields == form.allFields
     for term in element.terms {
       try forEachBlock(of: term) { block in
-        if isWhole, weights == nil { return accumulator.add(block.rows) }
+        if isWhole, weights == nil { return unsafe accumulator.add(block.rows) }
         try block.readFrequencies()
-        for index in block.rows.indices where block.mask(index) & fields != 0 {
-          accumulator.add(block.rows[index], weights.map { block.frequency(index, $0, fields) } ?? 0)
+        for index in 0..<block.count where block.mask(index) & fields != 0 {
+          accumulator.add(block.row(index), weights.map { block.frequency(index, $0, fields) } ?? 0)
         }
       }
     }
     return accumulator
   }
 
+  /// How often rows have any of the terms of an element, in all fields together; nil if they are too far apart for
+  /// that.
+  func totals(_ element: TermPhrase.Element) throws -> RowTotals? {
+    let totals = RowTotals(index)
+    for term in element.terms { guard try totals.add(term) else { return nil } }
+    return totals
+  }
+
   /// Calls `body` with all postings of a term, or of all that begin with it, some at a time.
-  private func forEachBlock(of term: SearchTerm, _ body: (inout PostingBlock) throws -> Void) throws {
+  private func forEachBlock(of term: SearchTerm, _ body: (PostingBlock) throws -> Void) throws {
     if term.isPrefix { return try index.forEachBlock(ofTermsBeginningWith: term.bytes, body) }
-    var scan = TermScan(try postings(term.bytes))
-    try scan.forEachBlock(body)
+    try TermScan(try postings(term.bytes)).forEachBlock(body)
   }
 
   // MARK: Places
@@ -131,7 +131,8 @@ final class RowSearch {
     for term in element.terms {
       try forEachBlock(of: term) { block in
         var next = 0
-        for (index, row) in block.rows.enumerated() {
+        for index in 0..<block.count {
+          let row = block.row(index)
           if let candidates {
             next = candidates.firstIndex(atOrAbove: row, from: next)
             if next == candidates.count { return }

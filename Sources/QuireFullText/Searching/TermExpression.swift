@@ -54,4 +54,25 @@ indirect enum TermExpression: Hashable, Sendable {
   case excluding(TermExpression, TermExpression)
   case everything
   case nothing
+
+  /// The only term that has to be there, in any field; nil of all other expressions.
+  func singleTerm(of form: PostingForm) -> [UInt8]? {
+    guard case .group(let group) = self, group.phrases.count == 1, group.fields == form.allFields else { return nil }
+    return group.phrases[0].singleTerm
+  }
+}
+
+extension [TermPhrase] {
+  /// The phrases that differ from each other, and for each phrase its number among those. Equal ones stand at the same
+  /// places, so that what is near one of them is near all.
+  var distinct: (phrases: [TermPhrase], numbers: [Int]) {
+    var (phrases, known) = ([TermPhrase](), [TermPhrase: Int]())
+    let numbers = map { phrase in
+      if let number = known[phrase] { return number }
+      known[phrase] = phrases.count
+      phrases.append(phrase)
+      return phrases.count - 1
+    }
+    return (phrases, numbers)
+  }
 }

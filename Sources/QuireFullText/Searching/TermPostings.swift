@@ -31,8 +31,9 @@ final class TermPostings {
     self.term = term
     self.index = index
     form = index.form
-    let blockCount = try index.trees.rowCountInBlocks(term)
-    (added, removed) = try index.trees.changes(of: term)
+    let (lower, upper) = TermKeys.range(ofTerm: term)
+    let blockCount = try index.trees.rowCountInBlocks(from: lower, upTo: upper)
+    (added, removed) = try index.trees.changes(from: lower, upTo: upper)
     hasBlocks = blockCount > 0
     rowCount = blockCount - removed.count + added.count
     guard rowCount >= 0 else {
@@ -64,8 +65,8 @@ final class TermPostings {
 extension FullTextTrees {
   /// How many rows have a term. O(log n).
   func rowCount(of term: [UInt8]) throws -> Int {
-    let count = try rowCountInBlocks(term)
     let (lower, upper) = TermKeys.range(ofTerm: term)
+    let count = try rowCountInBlocks(from: lower, upTo: upper)
     // All that this depends on are the entries of the term, whatever else there is.
     let changes = try recent.reading(from: lower, upTo: upper) {
       guard try recent.count > 0 else { return (added: 0, removed: 0) }
@@ -81,8 +82,11 @@ extension FullTextTrees {
   }
 
   /// How many rows the blocks of a term have, void ones among them.
-  fileprivate func rowCountInBlocks(_ term: [UInt8]) throws -> Int {
-    let (lower, upper) = TermKeys.range(ofTerm: term)
+  ///
+  /// - Parameters:
+  ///   - lower: where the entries of the term begin.
+  ///   - upper: where they end.
+  fileprivate func rowCountInBlocks(from lower: [UInt8], upTo upper: [UInt8]) throws -> Int {
     var count = 0
     // The first entry is the head, or the only block.
     try blocks.forEach(from: lower, upTo: upper, limit: 1) { key, value in
@@ -109,9 +113,10 @@ extension FullTextTrees {
     damaged(FullTextTrees.blocksName, unsafe key.withUnsafeBytes { unsafe [UInt8]($0) }, detail)
   }
 
-  /// What was changed of a term beside its blocks.
-  fileprivate func changes(of term: [UInt8]) throws -> (added: PostingList, removed: [RowID]) {
-    let (lower, upper) = TermKeys.range(ofTerm: term)
+  /// What was changed beside its blocks of a term whose entries are there.
+  fileprivate func changes(
+    from lower: [UInt8], upTo upper: [UInt8]
+  ) throws -> (added: PostingList, removed: [RowID]) {
     var changes = RecentPostings(layout.form)
     let hasChanges = try recent.reading(from: lower, upTo: upper) { try recent.count > 0 }
     if hasChanges {
@@ -124,23 +129,5 @@ extension FullTextTrees {
       }
     }
     return (changes.added, changes.removed)
-  }
-}
-
-/// Gathers what was changed of a term beside its blocks.
-struct RecentPostings {
-  let form: PostingForm
-  private(set) var added = PostingList()
-  private(set) var removed: [RowID] = []
-
-  init(_ form: PostingForm) { self.form = form }
-
-  /// Takes an entry of `recent`; false if it breaks the format.
-  mutating func take(_ key: RecentKey, _ value: RawSpan) -> Bool {
-    guard key.isAdded else {
-      removed.append(key.row)
-      return value.byteCount == 0
-    }
-    return RecentCodec.decode(value, row: key.row, form, to: &added)
   }
 }

@@ -4,7 +4,7 @@ internal import QuireDatabase
 
 /// Rows with a term in some fields.
 final class TermRows: RowSet {
-  private var scan: TermScan
+  private let scan: TermScan
   /// The fields that count; nil if all do.
   private let fields: FieldMask?
 
@@ -24,7 +24,7 @@ final class TermRows: RowSet {
     var first = first
     while batch.isEmpty, try scan.seek(first) {
       try scan.appendRows(to: &batch, fields: fields)
-      guard let next = scan.lastRow.next else { return }
+      guard let next = scan.block.lastRow?.next else { return }
       first = next
     }
   }
@@ -42,12 +42,15 @@ protocol PlacedRows: AnyObject {
   /// Puts the places where the phrase begins in a row, in order, in the place of `places`: none if the row has it not.
   /// Rows are asked for in ascending order.
   func find(_ row: RowID, _ places: inout [FieldPlace]) throws
-  /// Keeps those rows of `batch` that have the phrase, and calls `body` with each and its places. Rows are asked for in
-  /// ascending order.
+  /// Keeps those rows of `batch` that have the phrase. Rows are asked for in ascending order.
+  func keep(_ batch: inout [RowID]) throws
+  /// The same, and calls `body` with each and its places.
   func keep(_ batch: inout [RowID], _ body: (RowID, [FieldPlace]) throws -> Void) throws
 }
 
 extension PlacedRows {
+  func keep(_ batch: inout [RowID]) throws { try keep(&batch) { _, _ in } }
+
   func keep(_ batch: inout [RowID], _ body: (RowID, [FieldPlace]) throws -> Void) throws {
     var (kept, places) = (0, [FieldPlace]())
     for row in batch {
@@ -58,98 +61,6 @@ extension PlacedRows {
       kept += 1
     }
     batch.removeSubrange(kept...)
-  }
-}
-
-/// A phrase of single terms.
-final class ScannedPhrase: PlacedRows {
-  private var scan: PhraseScan
-
-  /// - Parameter scans: one for each element of the phrase.
-  init(_ phrase: TermPhrase, _ scans: [TermScan], fields: FieldMask) {
-    scan = PhraseScan(phrase, scans, fields: fields)
-  }
-
-  var limit: Int { scan.limit }
-
-  func fillCandidates(_ batch: inout [RowID], from first: RowID) throws {
-    try scan.fillCandidates(&batch, from: first)
-  }
-
-  func find(_ row: RowID, _ places: inout [FieldPlace]) throws {
-    places.removeAll(keepingCapacity: true)
-    if try scan.find(row) { places += scan.places }
-  }
-
-  func keep(_ batch: inout [RowID], _ body: (RowID, [FieldPlace]) throws -> Void) throws {
-    try scan.keep(&batch, body)
-  }
-}
-
-/// Walks through the rows of a phrase of single terms.
-private struct PhraseScan {
-  /// One for each element.
-  private var scans: [TermScan]
-  private let offsets: [UInt32]
-  /// The elements, those of the fewest rows first.
-  private let order: [Int]
-  private let fields: FieldMask
-  private let isAtStart: Bool
-  /// Where the phrase begins in the row that was found last.
-  private(set) var places: [FieldPlace] = []
-  /// The same in one field.
-  private var starts: [UInt32] = []
-
-  init(_ phrase: TermPhrase, _ scans: [TermScan], fields: FieldMask) {
-    assert(scans.count == phrase.elements.count, "a phrase has another number of terms")
-    self.scans = scans
-    offsets = phrase.elements.map(\.offset)
-    isAtStart = phrase.isAtStart
-    self.fields = fields
-    order = scans.indices.sorted { scans[$0].rowCount < scans[$1].rowCount }
-  }
-
-  var limit: Int { scans[order[0]].rowCount }
-
-  mutating func fillCandidates(_ batch: inout [RowID], from first: RowID) throws {
-    batch.removeAll(keepingCapacity: true)
-    if try scans[order[0]].seek(first) { try scans[order[0]].appendRows(to: &batch, fields: nil) }
-  }
-
-  mutating func keep(_ batch: inout [RowID], _ body: (RowID, [FieldPlace]) throws -> Void) throws {
-    var kept = 0
-    for row in batch where try find(row) {
-      try body(row, places)
-      batch[kept] = row
-      kept += 1
-    }
-    batch.removeSubrange(kept...)
-  }
-
-  /// Finds the places of a row; false if the row does not have the phrase.
-  mutating func find(_ row: RowID) throws -> Bool {
-    for element in order { guard try scans[element].find(row) else { return false } }
-    var common = fields
-    for element in order {
-      common &= try scans[element].mask()
-      if common == 0 { return false }
-    }
-    places.removeAll(keepingCapacity: true)
-    while common != 0 {
-      try findPlaces(field: common.trailingZeroBitCount)
-      common &= common - 1
-    }
-    return !places.isEmpty
-  }
-
-  /// Appends the places of the phrase in a field that all terms have.
-  private mutating func findPlaces(field: Int) throws {
-    try scans[0].copyPositions(field: field, to: &starts)
-    if isAtStart { starts.removeAll { $0 != 0 } }
-    for element in 1..<max(1, scans.count) where !starts.isEmpty {
-      try scans[element].keep(&starts, followedAt: offsets[element], field: field)
-    }
-    for start in starts { places.append(FieldPlaces.place(field: field, position: start)) }
   }
 }
 
@@ -244,20 +155,23 @@ final class PhraseRows: RowSet {
   }
 
   func keep(_ batch: inout [RowID]) throws {
-    try phrase.keep(&batch) { _, _ in }
+    try phrase.keep(&batch)
   }
 }
 
 /// Rows in which phrases are near each other.
 final class NearRows: RowSet {
+  /// The phrases that differ from each other.
   private let phrases: [any PlacedRows]
+  /// For each phrase of the group, its number among those.
+  private let numbers: [Int]
   private let order: [Int]
   private var matcher: NearMatcher
   private var places: [FieldPlace] = []
   private var source = BatchSource()
 
-  init(_ phrases: [any PlacedRows], _ matcher: NearMatcher) {
-    (self.phrases, self.matcher) = (phrases, matcher)
+  init(_ phrases: [any PlacedRows], numbers: [Int], _ matcher: NearMatcher) {
+    (self.phrases, self.numbers, self.matcher) = (phrases, numbers, matcher)
     order = phrases.indices.sorted { phrases[$0].limit < phrases[$1].limit }
   }
 
@@ -283,7 +197,7 @@ final class NearRows: RowSet {
       if places.isEmpty { return false }
       matcher.set(places, ofPhrase: phrase)
     }
-    return matcher.match()
+    return try matcher.match()
   }
 
   /// Calls `body` with all rows, and lets it ask for the places that count in each; for a set that was not walked
@@ -294,8 +208,8 @@ final class NearRows: RowSet {
     }
   }
 
-  /// The places of a phrase that count in the row that was found last.
-  func matched(ofPhrase phrase: Int) -> [FieldPlace] { matcher.matched(ofPhrase: phrase) }
+  /// The places of a phrase of the group that count in the row that was found last.
+  func matched(ofPhrase phrase: Int) -> [FieldPlace] { matcher.matched(ofPhrase: numbers[phrase]) }
 }
 
 extension RowSet {

@@ -13,18 +13,21 @@ internal import QuireDatabase
 /// | `lengths` | number of a chunk of 256 row numbers | the lengths of these rows, see `LengthChunk` |
 /// | `rows` | row | what tells the tokens of the row from others, see `TextRecord` |
 /// | `changed` | row | while the full text is built: the record that the row has now, or nothing if it has none |
+/// | `parts` | part, term, 0, piece | while it is built: postings that wait for their blocks |
 ///
 /// What counts of a term are its postings in the blocks without those that are void, and those that were added. A row
 /// whose posting has changed is among both.
-struct FullTextTrees {
+final class FullTextTrees {
   let store: ExtensionStore
   let layout: TextLayout
   let blocks: ExtensionTree<[UInt8]>
-  let positions: ExtensionTree<[UInt8]>
   let recent: ExtensionTree<[UInt8]>
-  let lengths: ExtensionTree<[UInt8]>
-  let rows: ExtensionTree<RowID>
-  let changed: ExtensionTree<RowID>
+  // Trees that not every search reads, opened when they are asked for. Unchecked: for one thread, and no closure
+  // changes what a call around it reads.
+  @exclusivity(unchecked) private var openedPositions: ExtensionTree<[UInt8]>?
+  @exclusivity(unchecked) private var openedLengths: ExtensionTree<[UInt8]>?
+  @exclusivity(unchecked) private var openedRows: ExtensionTree<RowID>?
+  @exclusivity(unchecked) private var openedChanged: ExtensionTree<RowID>?
 
   /// What the extension calls its kind.
   static let kind = "quire.fulltext"
@@ -37,15 +40,55 @@ struct FullTextTrees {
   static let lengthsName = "lengths"
   static let rowsName = "rows"
   static let changedName = "changed"
+  static let partsName = "parts"
 
   init(_ store: ExtensionStore, _ layout: TextLayout) throws {
     (self.store, self.layout) = (store, layout)
     blocks = try store.tree(Self.blocksName, of: [UInt8].self)
-    positions = try store.tree(Self.positionsName, of: [UInt8].self)
     recent = try store.tree(Self.recentName, of: [UInt8].self)
-    lengths = try store.tree(Self.lengthsName, of: [UInt8].self)
-    rows = try store.tree(Self.rowsName, of: RowID.self)
-    changed = try store.tree(Self.changedName, of: RowID.self)
+    // In a write transaction trees that are missing are made, which must not happen inside of a walk.
+    if store.writeTransaction != nil { _ = (try positions, try lengths, try rows, try changed) }
+  }
+
+  var positions: ExtensionTree<[UInt8]> {
+    get throws {
+      if let opened = unsafe openedPositions { return opened }
+      let tree = try store.tree(Self.positionsName, of: [UInt8].self)
+      unsafe openedPositions = tree
+      return tree
+    }
+  }
+
+  var lengths: ExtensionTree<[UInt8]> {
+    get throws {
+      if let opened = unsafe openedLengths { return opened }
+      let tree = try store.tree(Self.lengthsName, of: [UInt8].self)
+      unsafe openedLengths = tree
+      return tree
+    }
+  }
+
+  var rows: ExtensionTree<RowID> {
+    get throws {
+      if let opened = unsafe openedRows { return opened }
+      let tree = try store.tree(Self.rowsName, of: RowID.self)
+      unsafe openedRows = tree
+      return tree
+    }
+  }
+
+  var changed: ExtensionTree<RowID> {
+    get throws {
+      if let opened = unsafe openedChanged { return opened }
+      let tree = try store.tree(Self.changedName, of: RowID.self)
+      unsafe openedChanged = tree
+      return tree
+    }
+  }
+
+  /// Only while the full text is built: others do without it.
+  var parts: ExtensionTree<[UInt8]> {
+    get throws { try store.tree(Self.partsName, of: [UInt8].self) }
   }
 
   // MARK: Values
@@ -55,6 +98,7 @@ struct FullTextTrees {
   private static let stateName = "state"
   private static let handName = "hand"
   private static let clearCountName = "clears"
+  private static let walkedName = "walked"
 
   /// How far building has come.
   enum State: Int {
@@ -107,6 +151,19 @@ struct FullTextTrees {
   }
 
   func setClearCount(_ count: Int) throws { try store.set(count, for: Self.clearCountName) }
+
+  /// The rows whose postings are in `parts`, and whose records and lengths are stored.
+  var walked: WalkedRows {
+    get throws {
+      guard let bytes: [UInt8] = try store.value(Self.walkedName) else { return WalkedRows() }
+      guard let walked = WalkedRows(bytes) else {
+        throw damaged("values", Array(Self.walkedName.utf8), "the rows that were walked past break the format")
+      }
+      return walked
+    }
+  }
+
+  func setWalked(_ walked: WalkedRows) throws { try store.set(walked.bytes, for: Self.walkedName) }
 
   /// The definition that the trees were made by; nil if nothing was stored.
   var definition: [UInt8]? {
@@ -161,6 +218,9 @@ struct FullTextTrees {
     case recentName:
       guard let parsed = unsafe TermKeys.parseRecent(key.span.bytes) else { break }
       return "\(text(key.prefix(parsed.termByteCount))) of \(parsed.row) (\(parsed.isAdded ? "added" : "removed"))"
+    case partsName:
+      guard let parsed = unsafe TermKeys.parsePiece(key.span.bytes) else { break }
+      return text(key.dropFirst(4).prefix(parsed.termByteCount)) + " of part \(parsed.part), piece \(parsed.number)"
     case rowsName, changedName:
       if let row = RowID(orderedBytes: key) { return "\(row)" }
     case lengthsName:

@@ -15,21 +15,28 @@ struct LengthChunk: Hashable {
 
   init() {}
 
+  /// Whether bytes are those of a chunk: of as many rows as there can be, the last of which has a length.
+  static func isWell(_ bytes: RawSpan) -> Bool {
+    let count = bytes.byteCount / 2
+    guard bytes.byteCount % 2 == 0, (1...rowCount).contains(count) else { return false }
+    return unsafe bytes.unsafeLoadUnaligned(fromByteOffset: 2 * count - 2, as: UInt16.self) != 0
+  }
+
+  /// The length at a place of the bytes of a chunk.
+  static func length(_ place: Int, of bytes: RawSpan) -> UInt16 {
+    guard 2 * place + 1 < bytes.byteCount else { return 0 }
+    return UInt16(littleEndian: unsafe bytes.unsafeLoadUnaligned(fromByteOffset: 2 * place, as: UInt16.self))
+  }
+
   /// The chunk of bytes; nil if they break the format.
   init?(_ bytes: RawSpan) {
-    guard bytes.byteCount <= 2 * Self.rowCount, bytes.byteCount % 2 == 0, bytes.byteCount > 0 else { return nil }
+    guard Self.isWell(bytes) else { return nil }
     let count = bytes.byteCount / 2
     lengths = unsafe [UInt16](unsafeUninitializedCapacity: Self.rowCount) { target, initialized in
-      unsafe bytes.withUnsafeBytes { source in
-        for index in 0..<count {
-          unsafe target[index] = UInt16(
-            littleEndian: source.loadUnaligned(fromByteOffset: 2 * index, as: UInt16.self))
-        }
-      }
+      for index in 0..<count { unsafe target[index] = Self.length(index, of: bytes) }
       for index in count..<Self.rowCount { unsafe target[index] = 0 }
       initialized = Self.rowCount
     }
-    if lengths[bytes.byteCount / 2 - 1] == 0 { return nil }
   }
 
   /// The number of the chunk that a row is in: that of the row, as keys have it, without the lowest byte.
@@ -84,15 +91,36 @@ final class RowLengths {
   // The chunk that was asked for last: most rows come in order. Unchecked: one thread, and no closure has them.
   @exclusivity(unchecked) private var lastNumber: UInt64 = .max
   @exclusivity(unchecked) private var last = LengthChunk()
+  // The chunk of which one row was asked for, and which was not kept for that.
+  @exclusivity(unchecked) private var askedNumber: UInt64 = .max
 
   init(_ trees: FullTextTrees) { self.trees = trees }
 
   /// The length of a row, in tokens of all its fields; 0 of one that has none.
   @inline(__always)
   func length(of row: RowID) throws -> Int {
-    if unsafe LengthChunk.number(of: row) != lastNumber { try find(LengthChunk.number(of: row)) }
-    let length = unsafe last[LengthChunk.place(of: row)]
+    let number = LengthChunk.number(of: row)
+    let length = unsafe number == lastNumber ? last[LengthChunk.place(of: row)] : try length(of: row, number)
     return length == LengthChunk.long ? try longLength(of: row) : Int(length)
+  }
+
+  /// The length of a row of another chunk than the one that was asked for last. The first time only that length is
+  /// read: of many rows that are far from each other, no neighbours are asked for.
+  @inline(never) private func length(of row: RowID, _ number: UInt64) throws -> UInt16 {
+    guard unsafe askedNumber != number, chunks[number] == nil else {
+      try find(number)
+      return unsafe last[LengthChunk.place(of: row)]
+    }
+    unsafe askedNumber = number
+    let key = LengthChunk.key(number)
+    return try trees.lengths.withValue(for: key) { bytes in
+      guard LengthChunk.isWell(bytes) else { throw damagedChunk(key) }
+      return LengthChunk.length(LengthChunk.place(of: row), of: bytes)
+    } ?? 0
+  }
+
+  private func damagedChunk(_ key: [UInt8]) -> FullTextError {
+    trees.damaged(FullTextTrees.lengthsName, key, "a chunk of lengths breaks the format")
   }
 
   /// The chunk of a number, as it is stored.
@@ -110,9 +138,7 @@ final class RowLengths {
   private func read(_ number: UInt64) throws -> LengthChunk {
     let key = LengthChunk.key(number)
     let found = try trees.lengths.withValue(for: key) { bytes in
-      guard let chunk = LengthChunk(bytes) else {
-        throw trees.damaged(FullTextTrees.lengthsName, key, "a chunk of lengths breaks the format")
-      }
+      guard let chunk = LengthChunk(bytes) else { throw damagedChunk(key) }
       return chunk
     }
     return found ?? LengthChunk()
@@ -128,6 +154,6 @@ final class RowLengths {
   /// Forgets what it has read: lengths have changed.
   func forget() {
     chunks.removeAll(keepingCapacity: true)
-    unsafe (lastNumber, last) = (.max, LengthChunk())
+    unsafe (lastNumber, last, askedNumber) = (.max, LengthChunk(), .max)
   }
 }

@@ -67,6 +67,8 @@ struct TermKey {
   let hash: UInt64
   /// The first eight bytes as a number that has their order, with zeros behind fewer.
   let prefix: UInt64
+  /// The eight bytes behind them, the first one lowest, with zeros behind fewer.
+  let second: UInt64
   let hasZeros: Bool
 
   @inline(__always) init(_ bytes: UnsafeRawBufferPointer) {
@@ -88,6 +90,9 @@ struct TermKey {
     hash.add(last ^ UInt64(truncatingIfNeeded: count) << 56)
     self.hash = hash.value
     hasZeros = zeros != 0
+    second =
+      unsafe count >= 16
+      ? UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)) : count > 8 ? last : 0
     prefix = unsafe count >= 8 ? UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)) : last.byteSwapped
   }
 

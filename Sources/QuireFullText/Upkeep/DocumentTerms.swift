@@ -24,24 +24,19 @@ struct DocumentTerms {
     var placeEnd: Int
   }
 
-  /// A term in the order of terms.
-  private struct Ordered {
-    let prefix: UInt64
-    let index: Int32
-  }
-
   /// A token that is a term.
-  private struct Token {
+  struct Token {
     let term: Int32
     let field: UInt8
-    let position: UInt32
+    var position: UInt32
   }
 
   private var bytes: [UInt8] = []
   private(set) var terms: [Term] = []
   /// The terms in the order of their bytes.
-  private var order: [Ordered] = []
-  private var tokens: [Token] = []
+  private var order: [OrderedTerm] = []
+  /// The tokens that are terms, in the order in which they came.
+  private(set) var tokens: [Token] = []
   /// For each hash, from its place on, the index of a term and 1; 0 where there is none.
   private var slots = [Int32](repeating: 0, count: 256)
   // The places of all terms, one behind the other.
@@ -50,7 +45,8 @@ struct DocumentTerms {
   private var positions: [UInt32] = []
   // Where the field that is being filled has come to.
   private var field = -1
-  private var lastPosition = -1
+  /// The position of the last token of the field; -1 if it has none.
+  private(set) var lastPosition = -1
   private var isFirstOfText = true
   private var hash = TextHash()
 
@@ -79,6 +75,11 @@ struct DocumentTerms {
       }
     }
     finish()
+  }
+
+  /// The tokens so far as a record; nil if there are none.
+  var currentRecord: TextRecord? {
+    tokens.isEmpty ? nil : TextRecord(length: max(1, length), hash: hash.value)
   }
 
   /// Forgets the row before.
@@ -111,6 +112,30 @@ struct DocumentTerms {
   ///
   /// - Throws: what the tokenizer throws.
   mutating func add(_ text: RawSpan, field: Int, _ tokenizer: some Tokenizer) throws -> Bool {
+    beginText(ofField: field)
+    var isInBounds = true
+    try tokenizer.forEachToken(in: text, for: .document) { token, place in
+      if isInBounds { isInBounds = add(token, step: place.step) }
+    }
+    return isInBounds
+  }
+
+  /// The same, and notes in `edit` which of the tokens come of the part of the text that differs.
+  mutating func add(
+    _ text: RawSpan, field: Int, _ tokenizer: some Tokenizer, noting edit: inout EditedTokens
+  ) throws -> Bool {
+    beginText(ofField: field)
+    edit.begin(at: tokens.count, field, lastPosition)
+    var isInBounds = true
+    try tokenizer.forEachToken(in: text, for: .document) { token, place in
+      edit.note(place.range, tokens.count)
+      if isInBounds { isInBounds = add(token, step: place.step) }
+    }
+    edit.end(at: tokens.count)
+    return isInBounds
+  }
+
+  private mutating func beginText(ofField field: Int) {
     assert(field >= self.field, "texts come out of the order of their fields")
     if field != self.field {
       self.field = field
@@ -120,11 +145,28 @@ struct DocumentTerms {
       lastPosition += 1
     }
     isFirstOfText = true
-    var isInBounds = true
-    try tokenizer.forEachToken(in: text, for: .document) { token, place in
-      if isInBounds { isInBounds = add(token, step: place.step) }
+  }
+
+  /// Takes in a token at a position of a field, behind all others, that another document has.
+  mutating func add(_ token: Token, of other: DocumentTerms) {
+    let term = other.terms[Int(token.term)]
+    unsafe other.bytes.withUnsafeBytes { bytes in
+      let own = unsafe UnsafeRawBufferPointer(rebasing: bytes[term.start..<term.start + Int(term.byteCount)])
+      let index = unsafe termIndex(own, TermKey(own))
+      tokens.append(Token(term: index, field: token.field, position: token.position))
+      terms[Int(index)].placeEnd += 1
     }
-    return isInBounds
+  }
+
+  /// The index of the term of a token, which is new perhaps and stands nowhere then; nil if it is no term.
+  @inline(__always) mutating func index(ofToken token: RawSpan) -> Int32? {
+    unsafe token.withUnsafeBytes { bytes -> Int32? in
+      let key = unsafe TermKey(bytes)
+      if !key.hasZeros, bytes.count <= TermKeys.maximumByteCount {
+        return unsafe bytes.isEmpty ? nil : termIndex(bytes, key)
+      }
+      return cutTermIndex(token)
+    }
   }
 
   private mutating func add(_ token: RawSpan, step: Int) -> Bool {
@@ -135,14 +177,7 @@ struct DocumentTerms {
       return false
     }
     lastPosition += step
-    let index = unsafe token.withUnsafeBytes { bytes -> Int32? in
-      let key = unsafe TermKey(bytes)
-      if !key.hasZeros, bytes.count <= TermKeys.maximumByteCount {
-        return unsafe bytes.isEmpty ? nil : termIndex(bytes, key)
-      }
-      return cutTermIndex(token)
-    }
-    guard let index else { return true }
+    guard let index = index(ofToken: token) else { return true }
     if step > 0 || tokens.isEmpty { length += 1 }
     hash.add(terms[Int(index)].hash)
     hash.add(UInt64(lastPosition) | UInt64(field) << 32)
@@ -216,12 +251,10 @@ struct DocumentTerms {
       (fields[next], positions[next]) = (token.field, token.position)
       terms[term].placeEnd = next + 1
     }
-    var ordered: [Ordered] = []
+    var ordered: [OrderedTerm] = []
     swap(&ordered, &order)
-    for (index, term) in terms.enumerated() { ordered.append(Ordered(prefix: term.prefix, index: Int32(index))) }
-    ordered.sort { left, right in
-      left.prefix != right.prefix ? left.prefix < right.prefix : precedes(left.index, right.index)
-    }
+    for (index, term) in terms.enumerated() { ordered.append(OrderedTerm(prefix: term.prefix, index: Int32(index))) }
+    ordered.sort(byRest: precedes)
     swap(&ordered, &order)
     assert(isSound, "the terms of a row are out of order")
   }
@@ -248,6 +281,9 @@ struct DocumentTerms {
   }
 
   // MARK: Looking
+
+  /// Whether it takes little memory.
+  var isSmall: Bool { bytes.capacity < 1 << 16 && tokens.capacity < 1 << 13 && slots.count <= 1 << 13 }
 
   var termCount: Int { terms.count }
   var isEmpty: Bool { terms.isEmpty }

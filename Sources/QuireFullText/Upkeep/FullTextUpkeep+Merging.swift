@@ -10,17 +10,23 @@ extension FullTextUpkeep {
   func storePostings(_ waiting: GatheredPostings) throws {
     var written = 0
     try waiting.forEachTerm { term, changes in
-      let pace = layout.pace
-      let isFolded =
-        changes.count >= pace.foldedCount
-        || changes.contains { $0.valueCount >= 0 && pace.isChosen($0.prefix, Int($0.byteCount), $0.row) }
-      if isFolded, state == .ready {
+      if state == .ready, try isFolded(term, changes) {
         try fold([UInt8](term), waiting, changes)
       } else {
         for change in changes { written += try storeRecent(change, waiting) }
       }
     }
     recentlyWritten += written
+  }
+
+  /// Whether all that there is of a term is folded, now that these changes of it have come.
+  private func isFolded(_ term: ArraySlice<UInt8>, _ changes: ArraySlice<GatheredPostings.Change>) throws -> Bool {
+    let pace = layout.pace
+    if changes.count >= pace.foldedCount { return true }
+    let isCounted = changes.contains { $0.valueCount >= 0 && pace.isChosen($0.prefix, Int($0.byteCount), $0.row) }
+    guard isCounted else { return false }
+    let range = TermKeys.range(ofTerm: term)
+    return try trees.recent.count(from: range.lower, upTo: range.upper) >= pace.recentTermCount
   }
 
   /// Puts one change into "recent"; returns how many entries have come.
@@ -67,13 +73,7 @@ extension FullTextUpkeep {
       all = recent
     }
     try removeRecent(slice, from: range.lower, upTo: range.upper)
-    all.apply(changes) { change, list in
-      waiting.withValue(change) { value in
-        guard RecentCodec.decode(value, row: change.row, form, to: &list) else {
-          preconditionFailure("a posting that was gathered breaks the format")
-        }
-      }
-    }
+    all.apply(changes, of: waiting)
     try folder.fold(all, into: term)
   }
 
@@ -85,8 +85,10 @@ extension FullTextUpkeep {
     guard state == .ready, recentlyWritten > 0 else { return }
     let written = recentlyWritten
     recentlyWritten = 0
-    let excess = try trees.recent.count - layout.pace.recentCount(totalLength: trees.totalLength)
-    _ = try merge(count: layout.pace.foldedCount(excess: excess, written: written))
+    let (pace, count) = (layout.pace, try trees.recent.count)
+    guard count >= pace.leastRecentCount else { return }
+    let excess = count - pace.recentCount(totalLength: try trees.totalLength)
+    _ = try merge(count: pace.foldedCount(excess: excess, written: written))
   }
 
   /// Folds the next terms that "recent" has something of, until `count` entries are folded or none are left; returns

@@ -7,27 +7,26 @@ internal import QuireDatabase
 /// Invariants, after each hook:
 /// 1. Trees and `gathered` together say of every row that the extension follows what its tokens say; so do the trees
 ///    alone after `flush`.
-/// 2. `before` has the tokens of rows that are about to change, as they are in the trees and in `gathered`.
+/// 2. `before` has the texts of rows that are about to change, whose tokens are in the trees and in `gathered`.
 final class FullTextUpkeep {
   let trees: FullTextTrees
   let form: PostingForm
   private(set) var state: FullTextTrees.State
-  var folder: PostingFolder
+  /// Made when something is folded first.
+  lazy var folder = PostingFolder(trees, lengths)
+  private let lengths: RowLengths
   var layout: TextLayout { trees.layout }
   /// What has happened since the last `flush`.
   private(set) var gathered = GatheredPostings()
   /// How many entries "recent" has got that nobody has paid for.
   var recentlyWritten = 0
-  /// The tokens of rows whose change was announced.
-  private var before: [RowID: DocumentTerms] = [:]
+  /// The texts of rows whose change was announced.
+  private var before: [RowID: RowTexts] = [:]
   /// The keys of rows that are about to be inserted, while the full text is built.
   private var announced: Set<String> = []
-  private var spare: [DocumentTerms] = []
   /// Marks of savepoints that go back to what is gathered now.
   private var marks: [WeakMark] = []
 
-  /// So many documents that are not used are kept.
-  private static let spareCount = 4
   /// Beyond so many bytes what is gathered is put into the trees.
   private static let gatheredByteCount = 4 << 20
 
@@ -35,7 +34,7 @@ final class FullTextUpkeep {
     self.trees = trees
     form = trees.layout.form
     state = try trees.state
-    folder = PostingFolder(trees)
+    lengths = RowLengths(trees)
   }
 
   // MARK: Building
@@ -74,9 +73,7 @@ final class FullTextUpkeep {
     // Of a change within a change the outer one was announced with the tokens that are stored. Of a row whose insert
     // was not heard of there are none.
     guard state != .unbuilt, before[row] == nil, !announced.contains(key) else { return }
-    var document = spare.popLast() ?? DocumentTerms()
-    try document.read(key, layout, forEachText)
-    before[row] = document
+    before[row] = try RowTexts(forEachText)
   }
 
   /// A row has changed and has these texts now; nil if it is gone.
@@ -89,22 +86,66 @@ final class FullTextUpkeep {
     let isNew = !announced.isEmpty && announced.remove(key) != nil
     var old = before.removeValue(forKey: row)
     if isInsert || isNew { old = nil }
-    var new = spare.popLast() ?? DocumentTerms()
-    try new.read(key, layout) { try forEachText?($0) }
     let stored = try stored(of: row)
+    var texts: RowTexts?
+    if let old, let record = stored.record, state == .ready, let forEachText {
+      let new = try RowTexts(forEachText)
+      if new == old { return }
+      if try edit(row, key, old, new, record) { return }
+      texts = new
+    }
+    var new = SpareDocuments.take()
+    try new.read(key, layout) { body in
+      if let texts { try texts.forEachText(body) } else { try forEachText?(body) }
+    }
+    try replace(row, key, old, with: new, stored, isInsert: isInsert || isNew)
+    SpareDocuments.give(new)
+    if gathered.byteCount > Self.gatheredByteCount { try flush() }
+  }
+
+  /// Puts the tokens that a row has now in the place of those of its old texts.
+  private func replace(
+    _ row: RowID, _ key: String, _ oldTexts: RowTexts?, with new: DocumentTerms,
+    _ stored: (record: TextRecord?, isKnown: Bool), isInsert: Bool
+  ) throws {
+    var old: DocumentTerms?
+    if let oldTexts {
+      var document = SpareDocuments.take()
+      try document.read(key, layout, oldTexts.forEachText)
+      old = document
+    }
     // Also where a change is told again, and nothing has changed since.
     let isSame = stored.record != nil && new.record == stored.record && (old == nil || old?.record == stored.record)
     if !isSame {
-      try check(old, stored, row, key, isInsert: isInsert || isNew)
+      try check(old, stored, row, key, isInsert: isInsert)
       // Where nothing is stored, nothing goes: of such a row no insert was heard.
       let hasOld = stored.record != nil || !stored.isKnown
-      try change(row, from: hasOld ? old : nil, to: new, stored.record?.length ?? old?.record?.length ?? 0)
+      try change(
+        row, from: hasOld ? old : nil, to: new, new.record, stored.record?.length ?? old?.record?.length ?? 0)
     }
-    if spare.count < Self.spareCount {
-      spare.append(new)
-      if let old { spare.append(old) }
+    if let old { SpareDocuments.give(old) }
+  }
+
+  /// Takes in a change of one text, of which only what differs is compared. Returns false, and has done nothing, if the
+  /// change is another one, or if the row has become shorter: then limits are looked at of all its terms.
+  private func edit(
+    _ row: RowID, _ key: String, _ old: RowTexts, _ new: RowTexts, _ record: TextRecord
+  ) throws -> Bool {
+    guard let textEdit = new.edit(from: old) else { return false }
+    let edit = try DocumentEdit(key, layout, new, before: old, textEdit, in: SpareDocuments.take())
+    guard let newRecord = edit.newRecord, edit.oldRecord == record,
+      LengthCode.code(of: Int(clamping: newRecord.length)) >= LengthCode.code(of: Int(clamping: record.length))
+    else { return false }
+    if newRecord != record {
+      var (oldTerms, newTerms) = (SpareDocuments.take(), SpareDocuments.take())
+      edit.copyChangedTerms(to: &oldTerms, &newTerms)
+      try change(row, from: oldTerms, to: newTerms, newRecord, record.length)
+      SpareDocuments.give(oldTerms)
+      SpareDocuments.give(newTerms)
     }
+    SpareDocuments.give(edit.takeMemory())
     if gathered.byteCount > Self.gatheredByteCount { try flush() }
+    return true
   }
 
   /// What is stored of a row; while the full text is built that is not known of all.
@@ -129,8 +170,15 @@ final class FullTextUpkeep {
   }
 
   /// Notes how the postings of a row differ from those before.
-  private func change(_ row: RowID, from old: DocumentTerms?, to new: DocumentTerms, _ oldLength: UInt64) throws {
-    let (oldLength, newLength) = (old == nil ? 0 : oldLength, new.record?.length ?? 0)
+  ///
+  /// - Parameters:
+  ///   - old: the terms before, or those that may differ.
+  ///   - new: the terms now, or those that may differ.
+  ///   - record: of all tokens now; nil if there are none.
+  private func change(
+    _ row: RowID, from old: DocumentTerms?, to new: DocumentTerms, _ record: TextRecord?, _ oldLength: UInt64
+  ) throws {
+    let (oldLength, newLength) = (old == nil ? 0 : oldLength, record?.length ?? 0)
     // Blocks have limits of what their rows are made of: a row that is shorter than before may be beyond them.
     let isShorter = LengthCode.code(of: Int(clamping: newLength)) < LengthCode.code(of: Int(clamping: oldLength))
     let oldCount = old?.termCount ?? 0
@@ -157,9 +205,9 @@ final class FullTextUpkeep {
       newPlace += 1
     }
     if state == .building {
-      try trees.changed.put(new.record?.bytes ?? [], for: row)
+      try trees.changed.put(record?.bytes ?? [], for: row)
     } else {
-      if let record = new.record {
+      if let record {
         try trees.rows.put(record.bytes, for: row)
       } else if old != nil {
         try trees.rows.remove(row)
@@ -180,8 +228,10 @@ final class FullTextUpkeep {
   /// Throws `damaged` unless `before` has the tokens that are stored. What the trees say of rows,
   /// `FullTextReader.verify` compares.
   func checkInvariants() throws {
-    for (row, document) in before {
+    for (row, texts) in before {
       let stored = try stored(of: row)
+      var document = DocumentTerms()
+      try document.read("\(row)", layout, texts.forEachText)
       guard stored.record == nil || stored.record == document.record else {
         throw trees.damaged(FullTextTrees.rowsName, row.orderedBytes, "the row was announced with other tokens")
       }
@@ -204,7 +254,7 @@ final class FullTextUpkeep {
 
   private func storeLengths(_ waiting: GatheredPostings) throws {
     guard !waiting.lengths.isEmpty else { return }
-    folder.lengths.forget()
+    lengths.forget()
     var changed: [UInt64: LengthChunk] = [:]
     for (row, length) in waiting.lengths {
       let number = LengthChunk.number(of: row)
@@ -220,7 +270,7 @@ final class FullTextUpkeep {
         try trees.lengths.put(bytes, for: LengthChunk.key(number))
       }
     }
-    folder.lengths.forget()
+    lengths.forget()
     let (sum, overflow) = try trees.totalLength.addingReportingOverflow(waiting.totalAdded)
     guard !overflow, sum >= waiting.totalRemoved else {
       throw trees.damaged("values", [], "the total length is less than the lengths of the rows")
@@ -234,10 +284,11 @@ final class FullTextUpkeep {
     gathered = GatheredPostings()
     before = [:]
     announced = []
-    folder.lengths.forget()
+    lengths.forget()
     try trees.store.removeAllEntries()
     guard state != .unbuilt else { return }
     try trees.setTotalLength(0)
+    try trees.setWalked(WalkedRows())
     if state == .building { try trees.setClearCount(trees.clearCount + 1) }
   }
 
@@ -258,7 +309,7 @@ final class FullTextUpkeep {
     gathered.cut(to: mark.end)
     (before, announced, recentlyWritten) = (mark.before, mark.announced, mark.recentlyWritten)
     marks.removeAll { $0.mark == nil }
-    folder.lengths.forget()
+    lengths.forget()
   }
 
   /// Has savepoints that are open keep what is gathered, before it is gone.
@@ -269,14 +320,14 @@ final class FullTextUpkeep {
 
   private final class Mark {
     let end: GatheredPostings.Mark
-    let before: [RowID: DocumentTerms]
+    let before: [RowID: RowTexts]
     let announced: Set<String>
     let recentlyWritten: Int
     /// What was gathered when it was put into the trees; nil if it is gathered still.
     var kept: GatheredPostings?
 
     init(
-      _ end: GatheredPostings.Mark, _ before: [RowID: DocumentTerms], _ announced: Set<String>, _ recentlyWritten: Int
+      _ end: GatheredPostings.Mark, _ before: [RowID: RowTexts], _ announced: Set<String>, _ recentlyWritten: Int
     ) {
       (self.end, self.before, self.announced, self.recentlyWritten) = (end, before, announced, recentlyWritten)
     }

@@ -46,8 +46,16 @@ struct GatheredPostings {
 
   // MARK: Adding
 
+  /// Makes room for the changes of a few rows at once, if there are none yet.
+  private mutating func makeRoom() {
+    guard changes.isEmpty else { return }
+    changes.reserveCapacity(64)
+    bytes.reserveCapacity(1 << 10)
+  }
+
   /// Notes that the posting of a row goes, of the term at a place of the row as it was.
   mutating func add(_ document: DocumentTerms, _ place: Int, _ row: RowID, goes: Bool) {
+    makeRoom()
     let start = bytes.count
     unsafe document.withTerm(place) { unsafe bytes.append(contentsOf: $0) }
     changes.append(
@@ -60,6 +68,7 @@ struct GatheredPostings {
   ///
   /// - Parameter goes: whether there was one.
   mutating func add(_ document: DocumentTerms, _ place: Int, _ row: RowID, goes: Bool, _ form: PostingForm) {
+    makeRoom()
     let start = bytes.count
     unsafe document.withTerm(place) { unsafe bytes.append(contentsOf: $0) }
     let valueStart = bytes.count

@@ -83,8 +83,9 @@ struct RecentSlice {
   private func add(_ entry: Entry, _ end: Int, to changes: inout TermChanges) throws {
     let isWell: Bool
     if entry.key.isAdded {
-      isWell = unsafe RecentCodec.decode(
-        bytes.span.bytes.extracting(entry.valueStart..<end), row: entry.key.row, form, to: &changes.added)
+      let value = unsafe bytes.span.bytes.extracting(entry.valueStart..<end)
+      isWell = RecentCodec.isWell(value, form) && changes.added.rowIDs.last.map { $0 < entry.key.row } ?? true
+      if isWell { changes.added.append(entry.key.row, value) }
     } else {
       isWell = entry.valueStart == end && changes.removed.last.map { $0 < entry.key.row } ?? true
       changes.removed.append(entry.key.row)

@@ -10,13 +10,13 @@ final class StoredPostings {
   private let trees: FullTextTrees
   private let form: PostingForm
   private let lengths: RowLengths
-  private var decoded: DecodedBlock
+  private let decoded: DecodedBlock
   private let blocks: ExtensionCursor<[UInt8]>
   private let recent: ExtensionCursor<[UInt8]>
   private var isOnBlock: Bool
   private var isOnRecent: Bool
   /// What "recent" has of the term, and how far it was given.
-  private var changes = TermChanges()
+  private var changes: RecentPostings
   private var place = TermChanges.Place()
   // The term that is walked through.
   private var head: HeadCodec?
@@ -36,6 +36,7 @@ final class StoredPostings {
     self.trees = trees
     form = trees.layout.form
     lengths = RowLengths(trees)
+    changes = RecentPostings(form)
     decoded = DecodedBlock(form)
     blocks = try trees.blocks.cursor()
     recent = try trees.recent.cursor()
@@ -96,20 +97,16 @@ final class StoredPostings {
   }
 
   private func readRecent(of term: [UInt8]) throws {
-    changes.removeAll()
+    changes = RecentPostings(form)
     place = TermChanges.Place()
     while isOnRecent {
       let isOfTerm = try recent.withEntry { key, value in
         guard try self.term(ofRecent: key) == term, let parsed = TermKeys.parseRecent(key) else { return false }
-        if parsed.isAdded {
-          guard RecentCodec.decode(value, row: parsed.row, form, to: &changes.added) else {
-            throw trees.damaged(FullTextTrees.recentName, key.copied, "the posting breaks the format")
-          }
-        } else {
-          guard value.byteCount == 0, changes.removed.last.map({ $0 < parsed.row }) ?? true else {
-            throw trees.damaged(FullTextTrees.recentName, key.copied, "what is void is noted wrongly")
-          }
-          changes.removed.append(parsed.row)
+        let last = parsed.isAdded ? nil : changes.removed.last
+        guard last.map({ $0 < parsed.row }) ?? true, changes.take(parsed, value) else {
+          throw trees.damaged(
+            FullTextTrees.recentName, key.copied,
+            parsed.isAdded ? "the posting breaks the format" : "what is void is noted wrongly")
         }
         return true
       }

@@ -8,7 +8,7 @@ internal import QuireDatabase
 /// which is replaced.
 struct TermChanges {
   var removed: [RowID] = []
-  var added = PostingList()
+  var added = EncodedPostings()
 
   var isEmpty: Bool { removed.isEmpty && added.count == 0 }
   /// The number of entries that are folded in.
@@ -20,15 +20,13 @@ struct TermChanges {
     added.removeAll()
   }
 
-  /// Takes in what has happened to postings since, in the order of rows.
+  /// Takes in what has happened to postings since.
   ///
-  /// - Parameter decode: appends the value of the posting that comes by a change.
-  mutating func apply(
-    _ changes: ArraySlice<GatheredPostings.Change>,
-    _ decode: (GatheredPostings.Change, inout PostingList) throws -> Void
-  ) rethrows {
-    var (newRemoved, newAdded) = ([RowID](), PostingList())
-    newRemoved.reserveCapacity(removed.count + changes.count)
+  /// - Parameters:
+  ///   - changes: of the term, in the order of rows.
+  ///   - gathered: what they are part of.
+  mutating func apply(_ changes: ArraySlice<GatheredPostings.Change>, of gathered: GatheredPostings) {
+    var (newRemoved, newAdded) = ([RowID](), EncodedPostings())
     var (nextRemoved, nextAdded) = (0, 0)
     for change in changes {
       while nextRemoved < removed.count, removed[nextRemoved] < change.row {
@@ -46,7 +44,7 @@ struct TermChanges {
         // What goes and was not added is in the blocks.
         newRemoved.append(change.row)
       }
-      if change.valueCount >= 0 { try decode(change, &newAdded) }
+      if change.valueCount >= 0 { gathered.withValue(change) { newAdded.append(change.row, $0) } }
     }
     newRemoved += removed[nextRemoved...]
     newAdded.append(added, in: nextAdded..<added.count)
@@ -78,36 +76,5 @@ struct TermChanges {
   struct Place: Hashable {
     var removed = 0
     var added = 0
-  }
-}
-
-extension PostingList {
-  /// Appends the postings of a part of another list, of rows above all others.
-  mutating func append(_ other: PostingList, in range: Range<Int>) {
-    guard !range.isEmpty else { return }
-    assert(rowIDs.last.map { $0 < other.rowIDs[range.lowerBound] } ?? true, "postings are out of order")
-    rowIDs += other.rowIDs[range]
-    masks += other.masks[range]
-    let frequencyStart = other.frequencyRange(range.lowerBound).lowerBound
-    let frequencyShift = frequencies.count - frequencyStart
-    frequencies += other.frequencies[frequencyStart..<other.frequencyEnds[range.upperBound - 1]]
-    for index in range { frequencyEnds.append(other.frequencyEnds[index] + frequencyShift) }
-    guard !other.positionEnds.isEmpty else { return }
-    let positionStart = other.positionRange(range.lowerBound).lowerBound
-    let positionShift = positions.count - positionStart
-    positions += other.positions[positionStart..<other.positionEnds[range.upperBound - 1]]
-    for index in range { positionEnds.append(other.positionEnds[index] + positionShift) }
-  }
-
-  /// The index, not below `first`, of the first row that is not below `row`.
-  func lowerBound(of row: RowID, from first: Int) -> Int {
-    var (lower, upper) = (first, count)
-    // What comes is mostly behind all of them.
-    if let last = rowIDs.last, last < row { return count }
-    while lower < upper {
-      let middle = (lower + upper) / 2
-      if rowIDs[middle] < row { lower = middle + 1 } else { upper = middle }
-    }
-    return lower
   }
 }

@@ -124,5 +124,9 @@ struct TextVerifier {
     guard try trees.changed.count == 0 else {
       throw trees.damaged(FullTextTrees.changedName, [], "what has changed while it was built is still noted")
     }
+    // The tree of parts is not looked at: where it is not there, a write transaction would make it.
+    guard try trees.walked == WalkedRows() else {
+      throw trees.damaged("values", [], "it is ready, and there is still noted how far building has come")
+    }
   }
 }

@@ -16,7 +16,9 @@ extension Condition {
   /// }
   /// ```
   ///
-  /// - Parameter name: what plans and errors call them.
+  /// - Parameters:
+  ///   - name: what plans and errors call them.
+  ///   - find: gives them, each once, in any order.
   public static func rows(
     _ name: String, _ find: @escaping @Sendable (ReadTransaction) throws -> [RowID]
   ) -> Self {

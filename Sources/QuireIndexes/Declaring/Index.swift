@@ -99,8 +99,10 @@ public struct Index<Object: Sendable, Metadata: Sendable>: Sendable {
   /// The same index with only the rows that satisfy a condition. It serves queries whose condition says at least as
   /// much.
   ///
-  /// - Parameter version: to be changed with a condition that a closure, or a value from elsewhere, is a part of; what
-  ///   fields are compared with is noticed without.
+  /// - Parameters:
+  ///   - version: to be changed with a condition that a closure, or a value from elsewhere, is a part of; what
+  ///     fields are compared with is noticed without.
+  ///   - condition: which rows are in the index.
   public func `where`(
     version: String = "", _ condition: (Fields<Object, Metadata>) throws -> Condition<Object, Metadata>
   ) rethrows -> Self {

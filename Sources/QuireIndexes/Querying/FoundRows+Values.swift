@@ -11,7 +11,7 @@ extension FoundRows {
   }
 
   /// One field of each row: where an index has it, and its type comes back from its bytes, no row is read. Of a
-  /// ``SynthesizedCodable`` type nothing but the field is decoded otherwise.
+  /// ``/QuireDatabase/SynthesizedCodable`` type nothing but the field is decoded otherwise.
   public func values<Value: SortKey>(_ path: any KeyPath<Object, Value> & Sendable) throws -> [Value] {
     let run = try QueryRun(self)
     let column = Column(FieldPath(path), beside: Metadata.self)

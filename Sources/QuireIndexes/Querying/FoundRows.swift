@@ -14,6 +14,8 @@ public import QuireDatabase
 ///
 /// For the thread and the life of its transaction. All calls may throw what reading rows does, what a closure of the
 /// condition throws, and `IndexError`.
+///
+/// The guide is <doc:FindingRows>.
 public struct FoundRows<Object: Sendable, Metadata: Sendable> {
   let rows: ReadableRows<Object, Metadata>
   private(set) var terms: QueryTerms

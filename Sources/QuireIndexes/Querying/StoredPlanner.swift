@@ -99,7 +99,11 @@ public struct StoredPlanner {
 
   /// How a query would be answered; what `FoundRows.plan` says of the same query.
   ///
-  /// - Parameter order: the columns of the order, and whether the greatest comes first.
+  /// - Parameters:
+  ///   - condition: over columns.
+  ///   - order: the columns of the order, and whether the greatest comes first.
+  ///   - limit: how many rows at the most; nil for all.
+  ///   - offset: so many are left out at the beginning.
   public func plan(
     _ condition: StoredCondition, order: [(column: StoredColumn, isDescending: Bool)] = [], limit: Int? = nil,
     offset: Int = 0

@@ -21,6 +21,8 @@ public import QuireDatabase
 /// One extension for all of them: a changed row is read once, its values stand once in a tree of their own beside the
 /// entries of each index, and a change of other fields costs one look-up and no write. Queries find the indexes that
 /// serve them by the key paths; names stand in the file, in plans and in errors.
+///
+/// The guide is <doc:FindingRows>.
 public struct Indexes<Object: Sendable, Metadata: Sendable>: DatabaseExtension {
   public static var kind: String { IndexTrees.kind }
   public static var formatVersion: UInt32 { IndexTrees.formatVersion }

@@ -2,6 +2,16 @@
 
 internal import Foundation
 
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
+#endif
+
 extension UnsafeRawBufferPointer {
   /// Whether the bytes come before `other`: by the first one that differs, else the shorter one first.
   func precedes(_ other: UnsafeRawBufferPointer) -> Bool {

@@ -3,6 +3,16 @@
 internal import Foundation
 internal import QuireDatabase
 
+#if canImport(Darwin)
+  internal import Darwin
+#elseif canImport(Glibc)
+  internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
+#endif
+
 /// The bytes of single values, one behind the other in one piece of memory, in any order.
 struct PointList {
   private var bytes: [UInt8] = []

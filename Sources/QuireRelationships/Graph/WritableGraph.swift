@@ -22,9 +22,11 @@ public struct WritableGraph: GraphReading {
   /// Removes the edge by hand that has the name, the source and the destination of `edge`; a derived one stays, even if
   /// it is the same otherwise. O(log n), and what its rules lead to.
   ///
-  /// - Parameter reason: `edgeRemoved` has no consequences; with the others the rules that the edge had before the
-  ///   transaction are applied as if that end had gone, unless it is added again. An edge that was added in the same
-  ///   transaction goes without consequences.
+  /// - Parameters:
+  ///   - edge: with its source.
+  ///   - reason: `edgeRemoved` has no consequences; with the others the rules that the edge had before the
+  ///     transaction are applied as if that end had gone, unless it is added again. An edge that was added in the same
+  ///     transaction goes without consequences.
   /// - Returns: whether there was such an edge.
   /// - Throws: `invalidEdge` if `edge` has no source; `transactionClosed`, `damagedPage`, `damagedRow`, `inputOutput`,
   ///   `diskFull`.

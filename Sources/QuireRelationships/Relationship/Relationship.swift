@@ -23,6 +23,8 @@ public import QuireDatabase
 ///
 /// Rules are applied at the end of the transaction, or by `flush()`. Any number of relationships may be registered;
 /// each counts its own edges. The guide “Relationships” says all of it.
+///
+/// The guide is <doc:Relationships>.
 public struct Relationship<Object: Sendable>: DatabaseExtension {
   public static var kind: String { RelationshipSettings.kind }
 
@@ -96,7 +98,9 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
 
   /// The same relationship with edges of the objects of all collections of a family, those to come as well.
   ///
-  /// - Parameter edges: gets an object and where it is stored; as in `init`.
+  /// - Parameters:
+  ///   - family: the collections whose rows have such edges.
+  ///   - edges: gets an object and where it is stored; as in `init`.
   public func deriving<Other, Metadata>(
     over family: CollectionFamily<Other, Metadata>, edges: @escaping @Sendable (Other, RowKey) throws -> [Edge]
   ) -> Self {
@@ -107,9 +111,11 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
 
   /// The same relationship with rows of a collection that can be told when an edge of theirs has gone.
   ///
-  /// - Parameter body: gets the row's object, the edge, and what has happened to the other end; returns what the object
-  ///   is to become, or nil if it stays. Runs inside the transaction, also if the row itself has gone or is about to
-  ///   go: the result is ignored then. Replacing the object does not ask it for its edges.
+  /// - Parameters:
+  ///   - collection: whose rows are told.
+  ///   - body: gets the row's object, the edge, and what has happened to the other end; returns what the object
+  ///     is to become, or nil if it stays. Runs inside the transaction, also if the row itself has gone or is about to
+  ///     go: the result is ignored then. Replacing the object does not ask it for its edges.
   public func notifying<Other, Metadata>(
     _ collection: RowCollection<Other, Metadata>,
     _ body: @escaping @Sendable (Other, Edge, EdgeReason) throws -> Other?
@@ -119,7 +125,9 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
 
   /// The same relationship with rows of all collections of a family that can be told when an edge of theirs has gone.
   ///
-  /// - Parameter body: gets the object, where it is or was stored, the edge, and the reason; as above.
+  /// - Parameters:
+  ///   - family: the collections whose rows are told.
+  ///   - body: gets the object, where it is or was stored, the edge, and the reason; as above.
   public func notifying<Other, Metadata>(
     _ family: CollectionFamily<Other, Metadata>,
     _ body: @escaping @Sendable (Other, RowKey, Edge, EdgeReason) throws -> Other?
@@ -136,6 +144,7 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
   /// own to store what comes of it.
   ///
   /// - Parameters:
+  ///   - family: the collections whose rows are told.
   ///   - telling: gets the row's object and key, the edge, and what has happened to the other end; returns what is to
   ///     be stored, or nil if the row stays as it is. Runs inside the transaction, also if the row itself has gone or
   ///     is about to go: the result is ignored then.
@@ -176,6 +185,7 @@ public struct Relationship<Object: Sendable>: DatabaseExtension {
   /// told when an edge of theirs has gone.
   ///
   /// - Parameters:
+  ///   - filter: the collections whose rows are told.
   ///   - loading: what `telling` gets of a row; nil if the row is not to be told. Called while the row is there.
   ///   - telling: as above.
   ///   - replacing: as above.

@@ -6,8 +6,12 @@ internal import Synchronization
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// A file that a deletion has claimed.
@@ -120,10 +124,10 @@ final class FileClaims: Sendable {
   private let count = Atomic<Int>(0)
 
   fileprivate static var currentThread: UInt {
-    #if canImport(Darwin)
-      unsafe UInt(bitPattern: pthread_self())
-    #else
+    #if canImport(Glibc)
       UInt(pthread_self())
+    #else
+      unsafe UInt(bitPattern: pthread_self())
     #endif
   }
 

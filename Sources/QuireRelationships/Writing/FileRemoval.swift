@@ -4,8 +4,12 @@ internal import QuireDatabase
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// How files are deleted if an app says nothing else: their names are removed, and then their folders are synced.

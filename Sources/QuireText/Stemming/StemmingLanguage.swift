@@ -17,4 +17,13 @@ public enum StemmingLanguage: String, Hashable, Sendable, CaseIterable {
   case spanish
   /// Acute accents become grave ones.
   case italian
+
+  /// Whether apostrophes in words mean something to the rules: an ending behind them in English, an article in front of
+  /// them in French and Italian.
+  var knowsApostrophes: Bool {
+    switch self {
+    case .english, .french, .italian: true
+    case .german, .spanish: false
+    }
+  }
 }

@@ -62,7 +62,7 @@ struct IdentifierScanner {
   ) throws -> Int {
     let first = partEnd(from: start)
     let next = nextPart(from: first)
-    if purpose == .query || next == nil {
+    if purpose != .document || next == nil {
       try emit(start..<first, step: 1, body)
     } else {
       let end = try emitWhole(from: start, body)

@@ -29,7 +29,7 @@ public struct TextTokenizer: Tokenizer, Hashable {
   private(set) var language: StemmingLanguage?
 
   /// The version of the rules: another one wherever some text gives other tokens than before.
-  private static let version = 1
+  private var version: Int { form == .words ? 2 : 1 }
 
   init(_ form: Form) { self.form = form }
 
@@ -51,8 +51,9 @@ public struct TextTokenizer: Tokenizer, Hashable {
 
   /// Finds the forms of a word by each other: `horse` finds *horses*. For words; other tokenizers stay as they are.
   ///
-  /// Words of letters and apostrophes are stemmed, in lower case and with their accents, which go afterwards unless
-  /// they are kept. In French and Italian, what is elided in front of an apostrophe goes too: `avion` finds *l'avion*.
+  /// Words of letters are stemmed, in lower case and with their accents, which go afterwards unless they are kept. In
+  /// English, French and Italian an apostrophe between letters is part of the word: the English ending *'s* goes, and
+  /// in French and Italian what is elided in front of an apostrophe, so that `avion` finds *l'avion*.
   /// The text is taken to be of one language; words of others are found all the same where their rules leave the same
   /// of a word and of what is asked for, as they do of equal words.
   public func stemmed(_ language: StemmingLanguage) -> Self {
@@ -76,7 +77,7 @@ public struct TextTokenizer: Tokenizer, Hashable {
       }
     let stems = language.map { "+\($0.rawValue)" } ?? ""
     let options = stems + (keepsAccents ? "+accents" : "") + (keepsCase ? "+case" : "")
-    return "\(name)\(options)/\(Self.version)/unicode-\(UnicodeData.version)"
+    return "\(name)\(options)/\(version)/unicode-\(UnicodeData.version)"
   }
 
   public func forEachToken(
@@ -110,12 +111,17 @@ extension Tokenizer where Self == TextTokenizer {
   /// Words of all languages, by Unicode Standard Annex 29, without regard to case, accents and width of letters: the
   /// tokenizer to choose where nothing speaks for another.
   ///
-  /// Emoji are words; what has no letter, number or emoji is none. A colon parts words. Languages that put no spaces
-  /// between words (Chinese, Japanese, Thai, Khmer, Lao, Burmese), and Korean, which puts particles right behind them,
-  /// are cut into overlapping pairs of characters: of a run ABC, a document has the tokens AB, BC and C, and a query
-  /// asks for AB and BC next to each other; a run of one character asks for everything that begins with it. So every
-  /// substring of a run is found, and nothing else. A character is a letter with its marks, as in Thai, where other
-  /// marks make another word.
+  /// Emoji are words; what has no letter, number or emoji is none. The rules of the annex are tailored to what somebody
+  /// types who looks for something: letters are parted by full stops, underscores, colons and apostrophes, too, so that
+  /// `eclipse` finds *org.eclipse.ui*, `found` *to_be_found*, and `sea` *sea's*; of what is typed with these signs, the
+  /// words are wanted next to each other. Digits with a full stop or a comma between them stay one number: 3.14 and
+  /// 1,000. An apostrophe between Hebrew letters stays in the word.
+  ///
+  /// Languages that put no spaces between words (Chinese, Japanese, Thai, Khmer, Lao, Burmese), and Korean, which puts
+  /// particles right behind them, are cut into overlapping pairs of characters: of a run ABC, a document has the tokens
+  /// AB, BC and C, and a query asks for AB and BC next to each other; a run of one character asks for everything that
+  /// begins with it. So every substring of a run is found, and nothing else. A character is a letter with its marks, as
+  /// in Thai, where other marks make another word.
   public static var words: TextTokenizer { TextTokenizer(.words) }
 
   /// The words of FTS5's tokenizer of this name, exactly as in SQLite 3.40: runs of scalars of the categories L*, N*

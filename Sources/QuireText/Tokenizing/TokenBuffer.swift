@@ -36,6 +36,24 @@
     count += 1
   }
 
+  /// Appends bytes of the text from an index on as a table of 256 has them, up to the first of which it has 0 or 255,
+  /// or to the limit. Returns where that is.
+  @inline(__always)
+  mutating func append(_ text: ByteView, from start: Int, by table: UnsafeBufferPointer<UInt8>) -> Int {
+    assert(table.count == 256, "the table has not all bytes")
+    guard let table = table.baseAddress else { return start }
+    let end = min(text.count, start + max(0, Self.limit - count))
+    var (index, next) = (start, count)
+    while index < end {
+      let folded = unsafe table[Int(text[index])]
+      if folded &- 1 >= 254 { break }
+      unsafe base[next] = folded
+      (index, next) = (index &+ 1, next &+ 1)
+    }
+    count = next
+    return index
+  }
+
   /// Appends bytes of the text: one scalar.
   @inline(__always) mutating func append(_ text: ByteView, _ range: Range<Int>) {
     assert(count + range.count <= Self.room, "a token is longer than its memory")
@@ -51,6 +69,30 @@
   }
 
   mutating func append(scalar: UInt32) { forEachByte(of: scalar) { append($0) } }
+
+  /// The token as a short word; nil if it is longer, or empty.
+  @inline(__always) var shortWord: StemCache.Word? {
+    guard count &- 1 < StemCache.Word.limit, count > 0 else { return nil }
+    // There is room for more bytes than these; what stands behind the token is none of it.
+    let bytes = unsafe UnsafeRawPointer(base)
+    let (low, high) = unsafe (
+      UInt64(littleEndian: bytes.loadUnaligned(as: UInt64.self)),
+      UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    )
+    let bits = UInt64(truncatingIfNeeded: 8 &* (16 &- count))
+    let mask = UInt64.max &>> (bits & 63)
+    return count > 8
+      ? StemCache.Word(low: low, high: high & mask, count: UInt8(truncatingIfNeeded: count))
+      : StemCache.Word(low: low & mask, high: 0, count: UInt8(truncatingIfNeeded: count))
+  }
+
+  /// Puts a short word in the place of the token.
+  @inline(__always) mutating func replace(by word: StemCache.Word) {
+    let bytes = unsafe UnsafeMutableRawPointer(base)
+    unsafe bytes.storeBytes(of: word.low.littleEndian, as: UInt64.self)
+    unsafe bytes.storeBytes(of: word.high.littleEndian, toByteOffset: 8, as: UInt64.self)
+    count = Int(word.count)
+  }
 
   @inline(__always) subscript(index: Int) -> UInt8 {
     assert(index >= 0 && index < count, "a byte outside of the token")

@@ -5,6 +5,8 @@ final class Unicode61Settings: Hashable, Sendable {
   let removeDiacritics: DiacriticRemoval
   /// What each byte of ASCII becomes; 0 for those that are in no token.
   let ascii: [UInt8]
+  /// The same for all bytes: 255 for those of other scalars.
+  let table: [UInt8]
   /// The other scalars whose being in tokens is turned round, in ascending order.
   let exceptions: [UInt32]
 
@@ -24,6 +26,7 @@ final class Unicode61Settings: Hashable, Sendable {
       }
     }
     (self.ascii, self.exceptions) = (ascii, exceptions.sorted())
+    table = ascii + [UInt8](repeating: .max, count: 128)
   }
 
   /// What a byte of ASCII becomes unless somebody says otherwise.
@@ -80,12 +83,17 @@ struct Unicode61Scanner {
 
   /// Calls `body` with all tokens.
   mutating func scan(_ body: (RawSpan, TokenPlace) throws -> Void) throws {
-    let ascii = settings.ascii
+    try unsafe settings.table.withUnsafeBufferPointer { try unsafe scan($0, body) }
+  }
+
+  private mutating func scan(
+    _ table: UnsafeBufferPointer<UInt8>, _ body: (RawSpan, TokenPlace) throws -> Void
+  ) throws {
     var index = 0
     while index < text.count {
       let byte = text[index]
       if byte < 0x80 {
-        if ascii[Int(byte)] == 0 {
+        if unsafe table[Int(byte)] == 0 {
           index += 1
           continue
         }
@@ -97,7 +105,7 @@ struct Unicode61Scanner {
         }
       }
       let start = index
-      index = scanToken(from: start, ascii)
+      index = unsafe scanToken(from: start, table)
       assert(index > start, "a token has no scalar")
       if buffer.count > 0 { try buffer.lend { try body($0, TokenPlace(range: start..<index)) } }
     }
@@ -108,13 +116,20 @@ struct Unicode61Scanner {
   }
 
   /// Puts the token together that begins somewhere. Returns where it ends.
-  private mutating func scanToken(from start: Int, _ ascii: [UInt8]) -> Int {
+  @inline(__always)
+  private mutating func scanToken(from start: Int, _ table: UnsafeBufferPointer<UInt8>) -> Int {
     buffer.removeAll()
+    let end = unsafe buffer.append(text, from: start, by: table)
+    return unsafe end == text.count || table[Int(text[end])] == 0 ? end : scanRest(from: end, table)
+  }
+
+  /// Goes on with a token that has other scalars than those of ASCII, or is long. Returns where it ends.
+  @inline(never) private mutating func scanRest(from start: Int, _ table: UnsafeBufferPointer<UInt8>) -> Int {
     var index = start
     while index < text.count {
       let byte = text[index]
       if byte < 0x80 {
-        let folded = ascii[Int(byte)]
+        let folded = unsafe table[Int(byte)]
         if folded == 0 { break }
         if buffer.count < TokenBuffer.limit { buffer.append(folded) }
         index += 1

@@ -7,6 +7,8 @@ struct WordScanner {
   private let segmenter: WordSegmenter
   /// Folds all tokens but those that are stemmed.
   private var folder: WordFolder
+  /// Whether letters with an apostrophe between them are one word.
+  private let joinsAtApostrophes: Bool
   /// What stems words, and folds them with their accents before; nil if nothing does.
   private var stemming: (stemmer: WordStemmer, folder: WordFolder)?
   private var buffer: TokenBuffer
@@ -22,7 +24,8 @@ struct WordScanner {
     (self.text, self.buffer, self.purpose) = (text, buffer, purpose)
     folder = WordFolder(text, keepingAccents: keepingAccents, keepingCase: keepingCase)
     kinds = folder.kinds
-    segmenter = WordSegmenter(text, kinds, .search)
+    joinsAtApostrophes = language?.knowsApostrophes ?? false
+    segmenter = WordSegmenter(text, kinds, .search(joinsAtApostrophes: joinsAtApostrophes))
     stemming = language.map { language in
       (
         WordStemmer(language, keepingAccents: keepingAccents),
@@ -54,10 +57,7 @@ struct WordScanner {
     try finish(body)
   }
 
-  /// Letters, digits and the underscore.
-  @inline(__always) private static func isWordByte(_ byte: UInt8) -> Bool {
-    isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "_")
-  }
+  @inline(__always) private static func isWordByte(_ byte: UInt8) -> Bool { isLetter(byte) || isDigit(byte) }
 
   @inline(__always) private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
   @inline(__always) private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
@@ -85,19 +85,10 @@ struct WordScanner {
     }
     // A longer word, or one that may go on.
     if index == limit, index < text.count { return try scanSegment(from: start, body) }
-    if hasLetterOrDigit {
-      // Without letters above ASCII there are no accents: what is not stemmed is folded already.
-      _ = stemming?.stemmer.stem(&buffer)
-      if buffer.count > 0 { try emit(start..<index, body) }
-    }
+    // Without letters above ASCII there are no accents: what is not stemmed is folded already.
+    _ = stemming?.stemmer.stem(&buffer)
+    if buffer.count > 0 { try emit(start..<index, body) }
     return index
-  }
-
-  /// Whether the token in the buffer, which is of ASCII, has more than underscores.
-  @inline(__always) private var hasLetterOrDigit: Bool {
-    if buffer[0] != UInt8(ascii: "_") { return true }
-    for index in 0..<buffer.count where buffer[index] != UInt8(ascii: "_") { return true }
-    return false
   }
 
   /// Whether a byte of ASCII, behind a byte of a word, joins it with what follows, or may do so if that is not ASCII.
@@ -108,9 +99,8 @@ struct WordScanner {
     }
     guard index + 1 < text.count else { return false }
     let (last, next) = (text[index - 1], text[index + 1])
-    if next >= 0x80 { return true }
-    if Self.isDigit(last) { return Self.isDigit(next) }
-    return Self.isLetter(last) && Self.isLetter(next) && (byte == UInt8(ascii: ".") || byte == UInt8(ascii: "'"))
+    if Self.isDigit(last) { return Self.isDigit(next) || next >= 0x80 }
+    return byte == UInt8(ascii: "'") && joinsAtApostrophes && (Self.isLetter(next) || next >= 0x80)
   }
 
   /// Cuts whatever begins somewhere, by the rules. Returns where it ends.
@@ -187,10 +177,11 @@ struct WordScanner {
     try buffer.lendWaiting { try body($0, TokenPlace(range: range)) }
   }
 
-  /// At the end of a query, the last character of a run is in the last pair; one that is alone means all pairs that
-  /// begin with it.
+  /// At the end of a query that nothing follows, the last character of a run is in the last pair; one that is alone
+  /// means all pairs that begin with it.
   private mutating func finish(_ body: (RawSpan, TokenPlace) throws -> Void) throws {
     if buffer.waitingCount == 0 { return }
+    if purpose == .queryBeginning { return try flushWaiting(body) }
     let (range, isAlone) = waiting
     if isAlone {
       try buffer.lendWaiting { try body($0, TokenPlace(range: range, isPrefix: true)) }

@@ -11,17 +11,29 @@ struct WordStemmer {
   private let folding: FoldTable?
   /// Reused from one word to the next.
   private var word: [UInt8] = []
+  private let loan: StemCache.Loan
 
   init(_ language: StemmingLanguage, keepingAccents: Bool) {
     stemmer = Stemmer(language)
     kinds = UnicodeTables.shared.kinds
     folding = keepingAccents ? nil : FoldTable.words(keepingAccents: false, keepingCase: false)
-    word.reserveCapacity(TokenBuffer.limit + FoldTable.mostBytes)
+    loan = StemCache.Loan(language, keepingAccents: keepingAccents)
   }
 
   /// Puts the stem of the word in a buffer in its place, if it is of letters and apostrophes alone; the word has been
   /// folded with its accents. Returns whether it is, else the buffer stays.
   mutating func stem(_ buffer: inout TokenBuffer) -> Bool {
+    guard let word = buffer.shortWord else { return stemWord(&buffer) }
+    if let stem = loan.cache.stem(of: word) {
+      buffer.replace(by: stem)
+      return true
+    }
+    let isStemmed = stemWord(&buffer)
+    if isStemmed, let stem = buffer.shortWord { loan.cache.keep(stem, of: word) }
+    return isStemmed
+  }
+
+  private mutating func stemWord(_ buffer: inout TokenBuffer) -> Bool {
     guard takeWord(buffer) else { return false }
     stemmer.stem(&word)
     // What is all ending is its own stem.

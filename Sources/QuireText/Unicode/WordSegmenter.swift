@@ -2,24 +2,30 @@
 
 /// Finds the ends of words by the rules WB1 to WB999 of Unicode 15.0.
 ///
-/// The rules of `.standard` are those of the annex. Those of `.search` differ in three points:
-/// 1. A colon does not join letters, as in the rules that the Common Locale Data Repository has for most languages:
-///    in `title:blue` are two words.
-/// 2. There is an end in front of each letter of the scripts that put no spaces between words, and of Hangul, as these
+/// The rules of `.standard` are those of the annex. Those of `.search` are tailored to words that are looked for:
+/// 1. Colons and full stops do not join letters, and underscores and the like join nothing: in `title:blue`,
+///    `example.com` and `end.Next` are two words each, and three in `to_be_found`. Full stops join digits as they do in
+///    the annex.
+/// 2. Apostrophes join letters if that is wanted, and Hebrew letters in any case.
+/// 3. There is an end in front of each letter of the scripts that put no spaces between words, and of Hangul, as these
 ///    are cut in another way.
-/// 3. A zero width joiner joins a picture with another picture in front of it, and with nothing else.
+/// 4. A zero width joiner joins a picture with another picture in front of it, and with nothing else.
 struct WordSegmenter {
   /// Which rules hold.
-  enum Rules {
-    case standard, search
+  enum Rules: Equatable {
+    case standard
+    case search(joinsAtApostrophes: Bool)
   }
 
   let text: ByteView
   let kinds: KindTable
-  let rules: Rules
+  private let isStandard: Bool
+  private let joinsAtApostrophes: Bool
 
   init(_ text: ByteView, _ kinds: KindTable, _ rules: Rules) {
-    (self.text, self.kinds, self.rules) = (text, kinds, rules)
+    (self.text, self.kinds) = (text, kinds)
+    isStandard = rules == .standard
+    joinsAtApostrophes = rules == .search(joinsAtApostrophes: true)
   }
 
   /// A piece of the text between two ends.
@@ -47,8 +53,11 @@ struct WordSegmenter {
   /// The class of a kind under these rules.
   @inline(__always) private func wordBreak(_ kind: ScalarKind) -> UInt32 {
     let wordBreak = kind.wordBreak
-    if wordBreak != WordBreak.colon { return wordBreak }
-    return rules == .standard ? WordBreak.midLetter : WordBreak.other
+    switch wordBreak {
+    case WordBreak.colon: return isStandard ? WordBreak.midLetter : WordBreak.other
+    case WordBreak.extendNumLet: return isStandard ? wordBreak : WordBreak.other
+    default: return wordBreak
+    }
   }
 
   /// The piece that begins at an end of another, or at the beginning of the text.
@@ -71,7 +80,7 @@ struct WordSegmenter {
       let next = wordBreak(first)
       let bit: UInt32 = 1 << next
       if Self.newlines & bit != 0 { break }
-      if rules == .search, first.isUnspaced { break }
+      if !isStandard, first.isUnspaced { break }
       if Self.attached & bit != 0 {
         segment.end += length
         segment.bits |= first.bits
@@ -79,7 +88,7 @@ struct WordSegmenter {
         continue
       }
       let isPictureOfSequence =
-        last == WordBreak.zeroWidthJoiner && first.isPictographic && (isPicture || rules == .standard)
+        last == WordBreak.zeroWidthJoiner && first.isPictographic && (isPicture || isStandard)
       let areSpaces = last == WordBreak.space && next == WordBreak.space
       if isPictureOfSequence || areSpaces || Self.joins(left, bit) {
         // Nothing stands between them.
@@ -112,7 +121,7 @@ struct WordSegmenter {
     switch middle {
     case WordBreak.midLetter where Self.letters & 1 << left != 0: wanted = Self.letters
     case WordBreak.midNumLet, WordBreak.singleQuote:
-      guard Self.letters & 1 << left != 0 else { fallthrough }
+      guard Self.letters & 1 << left != 0, joinsLetters(middle, behind: left, at: start) else { fallthrough }
       wanted = Self.letters
     case WordBreak.midNum:
       guard left == WordBreak.numeric else { return nil }
@@ -124,7 +133,7 @@ struct WordSegmenter {
     while end < text.count {
       let (kind, length) = kind(at: end)
       let next = wordBreak(kind)
-      if rules == .search, kind.isUnspaced { break }
+      if !isStandard, kind.isUnspaced { break }
       end += length
       bits |= kind.bits
       if Self.attached & 1 << next != 0 { continue }
@@ -134,5 +143,18 @@ struct WordSegmenter {
     // A quotation mark stays with a Hebrew letter in front of it.
     if middle == WordBreak.singleQuote, left == WordBreak.hebrewLetter { return (start + length, 0, middle) }
     return nil
+  }
+
+  /// Whether an apostrophe or a full stop may join letters.
+  private func joinsLetters(_ middle: UInt32, behind left: UInt32, at index: Int) -> Bool {
+    if isStandard { return true }
+    let isApostrophe = middle == WordBreak.singleQuote || Self.isApostrophe(text.scalar(at: index).value)
+    return isApostrophe && (joinsAtApostrophes || left == WordBreak.hebrewLetter)
+  }
+
+  /// Quotation marks that stand for apostrophes, and the apostrophe of full width; the other scalars of `midNumLet` are
+  /// full stops.
+  private static func isApostrophe(_ scalar: UInt32) -> Bool {
+    scalar == 0x2018 || scalar == 0x2019 || scalar == 0xff07
   }
 }

@@ -27,7 +27,9 @@ extension ViewDiff {
   /// What a screen has to draw is asked for: rows inserted, updated, or moved with ``ViewRowChange/aspects``; all rows
   /// after a reload. Other rows are taken over from the list. O(rows of the list + changes).
   ///
-  /// - Parameter item: the new item at a path of the new state.
+  /// - Parameters:
+  ///   - list: the items of each section, as the old state has them.
+  ///   - item: the new item at a path of the new state.
   /// - Throws: ``Mismatch`` if the list is not the one that the diff starts from, and what `item` throws; the list is
   ///   then as it was.
   public func apply<Item>(to list: inout [[Item]], item: (ViewPath) throws -> Item) throws {

@@ -18,10 +18,12 @@ internal import QuireDatabase
 /// while the group is reversed, they are read as if the rows were in the order shown, and a later reversal shows the
 /// same rows the other way round.
 ///
-/// Invariants, which ``checkInvariants()`` checks:
+/// Invariants, which `checkInvariants()` checks:
 /// - the range that a group shows lies within its count; one without a window shows all of it;
 /// - a flexible window is never longer than its greatest length, and only shorter than its smallest with too few rows;
 /// - sections and rows number all that is shown, without gaps, in the order of the groups.
+///
+/// The guide is <doc:Views>.
 public struct ViewMappings: Sendable {
   /// The name that the view is registered under.
   public let viewName: String

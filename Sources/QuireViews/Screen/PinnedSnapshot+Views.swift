@@ -3,6 +3,12 @@
 public import QuireDatabase
 
 extension PinnedSnapshot {
+  /// Brings mappings to what this snapshot shows: before the first `advance(_:)`, and whenever the screen is drawn
+  /// anew without a change set. Waits for no other transaction, and so may be called in async functions, too.
+  ///
+  /// - Throws: as `ViewMappings.update(_:)` and `read(_:)`.
+  public func update(_ mappings: inout ViewMappings) throws { try read { tx in try mappings.update(tx) } }
+
   /// Goes on to the newest snapshot, takes mappings along, and tells what changed on their screen.
   ///
   /// Costs time in proportion to the steps that the commits in between have taken in the view, times the logarithm of
@@ -52,7 +58,7 @@ extension ViewMappings {
   ///
   /// The mappings may stand anywhere on the step's way. The change set is a reload if the step does not lead from where
   /// they stand to the snapshot of the transaction, if commits were lost because the snapshot lagged too far behind, or
-  /// if the view was built anew, came or went. Costs as ``QuireDatabase/PinnedSnapshot/advance(_:)``.
+  /// if the view was built anew, came or went. Costs as `PinnedSnapshot.advance(_:)`.
   ///
   /// - Throws: as `update(_:)`.
   @discardableResult

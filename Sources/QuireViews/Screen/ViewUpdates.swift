@@ -6,9 +6,9 @@ public import QuireDatabase
 ///
 /// ```swift
 /// for try await update in try db.updates(of: ViewMappings(byAlbum, groups: ["a1", "a2"])) {
-///   try update.snapshot.read { tx in
+///   titles = try await update.snapshot.read { [titles] tx in
 ///     let view = try tx.view(byAlbum)
-///     try update.diff.apply(to: &titles) { path in try view.object(at: path, update.mappings)?.title }
+///     return try update.diff.applied(to: titles) { path in try view.object(at: path, update.mappings)?.title }
 ///   }
 /// }
 /// ```
@@ -61,9 +61,7 @@ public struct ViewUpdates: AsyncSequence, Sendable {
     public mutating func next() async throws -> Element? {
       if !hasBegun {
         hasBegun = true
-        try snapshot.advance()
-        let diff = try snapshot.read { tx in try mappings.reload(tx) }
-        return Element(diff: diff, mappings: mappings, snapshot: snapshot)
+        return try begin()
       }
       while let commit = try await commits.next() {
         let name = mappings.viewName
@@ -76,6 +74,13 @@ public struct ViewUpdates: AsyncSequence, Sendable {
         if !diff.isEmpty { return Element(diff: diff, mappings: mappings, snapshot: snapshot) }
       }
       return nil
+    }
+
+    /// The view as it is.
+    private mutating func begin() throws -> Element {
+      try snapshot.advance()
+      let diff = try snapshot.read { tx in try mappings.reload(tx) }
+      return Element(diff: diff, mappings: mappings, snapshot: snapshot)
     }
   }
 }

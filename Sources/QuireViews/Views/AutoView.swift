@@ -15,6 +15,8 @@ public import QuireDatabase
 /// ```
 ///
 /// Change the version when a closure's result changes: everything is grouped and sorted anew then.
+///
+/// The guide is <doc:Views>.
 public struct AutoView<Object: Sendable, Metadata: Sendable>: ViewExtension {
   public static var kind: String { "quire.autoView" }
 
@@ -39,6 +41,8 @@ public struct AutoView<Object: Sendable, Metadata: Sendable>: ViewExtension {
   ///   - takesExistingRows: whether it shows rows that were there before it was registered for the first time. If not,
   ///     building it anew, for another version, too, asks about the rows that it has, and takes in no others. Over
   ///     fewer collections it loses the rows of those that are left out, and does not get them back with these.
+  ///   - grouping: which rows are shown, and in which groups.
+  ///   - sorting: the order within a group.
   public init(
     _ name: String, over collections: [RowCollection<Object, Metadata>], version: String = "",
     isPersistent: Bool = true, takesExistingRows: Bool = true, grouping: ViewGrouping<Object, Metadata>,
@@ -47,6 +51,17 @@ public struct AutoView<Object: Sendable, Metadata: Sendable>: ViewExtension {
     self.init(
       name, over: CollectionFamily(collections), version: version, isPersistent: isPersistent,
       takesExistingRows: takesExistingRows, grouping: grouping, sorting: sorting)
+  }
+
+  /// Describes a view over one collection. Parameters as above.
+  public init(
+    _ name: String, over collection: RowCollection<Object, Metadata>, version: String = "",
+    isPersistent: Bool = true, takesExistingRows: Bool = true, grouping: ViewGrouping<Object, Metadata>,
+    sorting: ViewSorting<Object, Metadata>
+  ) {
+    self.init(
+      name, over: [collection], version: version, isPersistent: isPersistent, takesExistingRows: takesExistingRows,
+      grouping: grouping, sorting: sorting)
   }
 
   /// Describes a view over all collections of a family, those to come as well. Parameters as above.

@@ -40,6 +40,8 @@ public struct ViewFilter<Object: Sendable, Metadata: Sendable>: Sendable {
 /// group, when what the filter depends on is stored or touched, and when `setFilter` looks at all rows. Built anew,
 /// for another version, too, and after a parent that was built anew, it keeps of its rows those that the parent shows
 /// and that pass.
+///
+/// The guide is <doc:Views>.
 public struct FilteredView<Parent: ViewExtension>: ViewExtension where Parent.Writer: ViewOwner {
   public typealias Object = Parent.Object
   public typealias Metadata = Parent.Metadata

@@ -5,6 +5,8 @@ public import QuireDatabase
 /// A view whose rows the app puts where it wants them: favourites, playlists, the order that a user has dragged.
 ///
 /// Rows that are removed from the database vanish from it by themselves; stored ones are told as updates.
+///
+/// The guide is <doc:Views>.
 public struct ManualView<Object: Sendable, Metadata: Sendable>: ViewExtension {
   public static var kind: String { "quire.manualView" }
 
@@ -17,7 +19,11 @@ public struct ManualView<Object: Sendable, Metadata: Sendable>: ViewExtension {
 
   /// Describes a list.
   ///
-  /// - Parameter version: another one empties the list, when it is registered with that. Nothing else does.
+  /// - Parameters:
+  ///   - name: what it is registered under.
+  ///   - collections: whose rows may stand in it.
+  ///   - version: another one empties the list, when it is registered with that. Nothing else does.
+  ///   - isPersistent: whether it is stored; if not, it begins empty at each opening.
   public init(
     _ name: String, over collections: [RowCollection<Object, Metadata>], version: String = "",
     isPersistent: Bool = true
@@ -37,8 +43,10 @@ public struct ManualView<Object: Sendable, Metadata: Sendable>: ViewExtension {
   }
 
   /// Describes a list of rows of one collection.
-  public init(_ name: String, over collection: RowCollection<Object, Metadata>, version: String = "") {
-    self.init(name, over: [collection], version: version)
+  public init(
+    _ name: String, over collection: RowCollection<Object, Metadata>, version: String = "", isPersistent: Bool = true
+  ) {
+    self.init(name, over: [collection], version: version, isPersistent: isPersistent)
   }
 
   public func makeReader(_ store: ExtensionStore) throws -> ViewReader<Object, Metadata> {

@@ -20,6 +20,8 @@ public import QuireDatabase
 ///
 /// By default it is in memory, and begins empty at each opening. One that is stored goes on with what was searched for
 /// if the selection has a `storedForm` and the view can make it again, and is emptied otherwise.
+///
+/// The guide is <doc:Searching>.
 public struct SearchView<Object: Sendable, Metadata: Sendable>: ViewExtension {
   public static var kind: String { "quire.searchView" }
 
@@ -65,10 +67,14 @@ public struct SearchView<Object: Sendable, Metadata: Sendable>: ViewExtension {
   /// Describes a view that groups and sorts what is found, as an `AutoView` does.
   ///
   /// - Parameters:
+  ///   - name: what it is registered under.
   ///   - family: the collections whose rows it shows.
   ///   - version: of grouping and sorting.
-  ///
-  /// The other parameters as above.
+  ///   - isPersistent: whether it is stored.
+  ///   - readExtensions: the extensions that its selections read, which are registered before.
+  ///   - grouping: which of the rows that are found are shown, and in which groups.
+  ///   - sorting: the order within a group.
+  ///   - restoring: makes selections of what is stored of them.
   public init(
     _ name: String, over family: CollectionFamily<Object, Metadata>, version: String = "", isPersistent: Bool = false,
     reading readExtensions: [String] = [], grouping: ViewGrouping<Object, Metadata>,
@@ -90,13 +96,26 @@ public struct SearchView<Object: Sendable, Metadata: Sendable>: ViewExtension {
       grouping: grouping, sorting: sorting, restoring: restoring)
   }
 
+  /// Describes a view that groups and sorts what is found in one collection. Parameters as above.
+  public init(
+    _ name: String, over collection: RowCollection<Object, Metadata>, version: String = "",
+    isPersistent: Bool = false, reading readExtensions: [String] = [], grouping: ViewGrouping<Object, Metadata>,
+    sorting: ViewSorting<Object, Metadata>, restoring: Restoring? = nil
+  ) {
+    self.init(
+      name, over: [collection], version: version, isPersistent: isPersistent, reading: readExtensions,
+      grouping: grouping, sorting: sorting, restoring: restoring)
+  }
+
   /// Describes a view of the best rows of what is found, the best one first, in one group. In memory. Every commit that
   /// changes anything searches again, as it may change all scores.
   ///
   /// - Parameters:
+  ///   - name: what it is registered under.
   ///   - collections: whose rows it shows.
   ///   - limit: how many rows it has at the most.
   ///   - group: what the group is called.
+  ///   - readExtensions: the extensions that the search reads, which are registered before.
   public init(
     _ name: String, over collections: [RowCollection<Object, Metadata>], bestRows limit: Int, in group: String = "",
     reading readExtensions: [String] = []
@@ -104,6 +123,14 @@ public struct SearchView<Object: Sendable, Metadata: Sendable>: ViewExtension {
     self.init(
       name, CollectionFamily(collections), .best(limit: max(0, limit), group: group), version: "",
       isPersistent: false, dependencies: readExtensions, nil)
+  }
+
+  /// Describes a view of the best rows of what is found in one collection. Parameters as above.
+  public init(
+    _ name: String, over collection: RowCollection<Object, Metadata>, bestRows limit: Int, in group: String = "",
+    reading readExtensions: [String] = []
+  ) {
+    self.init(name, over: [collection], bestRows: limit, in: group, reading: readExtensions)
   }
 
   private init(

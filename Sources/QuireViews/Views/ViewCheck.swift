@@ -59,7 +59,7 @@ extension Database {
       """, collection: first.row.collection, key: first.row.key)
   }
 
-  /// All rows that a view's closures place otherwise than they are stored. Cost and errors as ``verify(_:)``, but for
+  /// All rows that a view's closures place otherwise than they are stored. Cost and errors as `verify(_:)`, but for
   /// `viewDiffers`.
   public func differences(of view: some CheckableView) throws -> [ViewDifference] {
     try read { tx throws in try Self.differences(of: view, in: tx) }

@@ -188,6 +188,10 @@ public struct ViewRows<Object: Sendable, Metadata: Sendable>: Sequence {
   /// The same rows from the last to the first.
   public func reversed() -> Self { Self(reader, group, range, isReversed: !isReversed) }
 
+  /// The first row and its index in the group; nil if there is none, and after an error, which the transaction's next
+  /// call throws. O(log n).
+  public var first: (index: Int, row: ViewRow<Object, Metadata>)? { first { _ in true } }
+
   /// Begins at the first row.
   public func makeIterator() -> Iterator { Iterator(reader, group, range, isReversed) }
 

@@ -4,6 +4,9 @@ public import QuireDatabase
 
 /// One row, as a view's closures see it: halves are decoded when they are asked for, and once. Good until the closure
 /// returns.
+///
+/// The rule for all rows: an object is there as long as its row is, and so is never nil. A ``QuireDatabase/Row`` has
+/// been decoded, and its `object` is a value; where rows are decoded on request, as here, asking for it may throw.
 public final class ViewRow<Object: Sendable, Metadata: Sendable> {
   private let row: FamilyRow<Object, Metadata>
   /// What a closure wants to keep of the row for when it is asked about it again, which the sorting of one operation
@@ -40,11 +43,18 @@ extension ViewRow {
   /// The object as one of another description of its collection: for a view whose collections differ in their types,
   /// which describes them by types that nobody decodes. Decoded at each call.
   ///
-  /// - Throws: `collectionMismatch` if the row is in another collection, `decodingFailed`.
+  /// - Throws: `collectionMismatch` if the row is in another collection, `decodingFailed`, `damagedRow` if the row has
+  ///   gone.
   public func object<Other, OtherMetadata>(
     in collection: RowCollection<Other, OtherMetadata>
-  ) throws -> Other? {
-    try row.change.object(in: collection)
+  ) throws -> Other {
+    guard let object = try row.change.object(in: collection) else {
+      throw DatabaseError(
+        .damagedRow,
+        "A view leads to a row that is not there. Verify the database, and register the view anew.",
+        collection: row.collection, key: row.key)
+    }
+    return object
   }
 
   /// The metadata as those of another description of its collection. Errors as above.

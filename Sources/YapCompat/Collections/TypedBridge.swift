@@ -173,7 +173,7 @@ struct TypedBridge<Object: Sendable, Metadata: Sendable>: CollectionBridge {
   // MARK: Extensions
 
   func object(of row: UntypedRow) throws -> Any? {
-    try row.object(in: collection).map { try objects.load($0, row.key) }
+    try objects.load(row.object(in: collection), row.key)
   }
 
   func metadata(of row: UntypedRow) throws -> Any? {

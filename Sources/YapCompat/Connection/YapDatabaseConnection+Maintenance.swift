@@ -88,6 +88,7 @@ extension YapDatabaseConnection {
   /// The same when its turn has come. New call: `Database.backup` with `await`.
   ///
   /// - Parameters:
+  ///   - path: the file that is made; none may be there.
   ///   - completionQueue: where the completion block runs; nil for the main queue.
   ///   - completionBlock: gets the error, or nil if the copy is complete.
   /// - Returns: how far it has come; cancelling it ends the copy with a `CancellationError`.

@@ -39,6 +39,9 @@ extension YapDatabaseConnection {
   /// `Database.read` with `await`.
   ///
   /// - Parameters:
+  ///   - fileID: who asks, for messages.
+  ///   - line: as well.
+  ///   - block: reads.
   ///   - completionQueue: where the completion block runs; nil for the main queue.
   ///   - completionBlock: runs when the transaction is over, also if it has failed.
   @preconcurrency public func asyncRead(
@@ -56,6 +59,9 @@ extension YapDatabaseConnection {
   /// `onError`, after everything was rolled back. New call: `Database.write` with `await`.
   ///
   /// - Parameters:
+  ///   - fileID: who asks, for messages.
+  ///   - line: as well.
+  ///   - block: reads and writes.
   ///   - completionQueue: where the completion block runs; nil for the main queue.
   ///   - completionBlock: runs when the commit is durable, and also when the transaction has failed or was rolled back,
   ///     after `onError`; the commit's notification was sent to the main queue before. What is to run after commits

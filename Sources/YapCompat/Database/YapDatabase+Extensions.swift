@@ -40,10 +40,8 @@ extension YapDatabase {
 
   /// Registers an extension when those before it are done. New call: `Database.register` with `await`.
   ///
-  /// - Parameters:
-  ///   - config: has no meaning here.
-  ///   - completionQueue: where the completion block runs; nil for the main queue.
-  ///   - completionBlock: gets whether the extension is registered; if not, `onError` got the error before.
+  /// The completion block runs on its queue, nil for the main queue, and gets whether the extension is registered; if
+  /// not, `onError` got the error before. `config` has no meaning here.
   @preconcurrency public func asyncRegister(
     _ extension: YapDatabaseExtension, withName name: String, config: YapDatabaseConnectionConfig? = nil,
     completionQueue: DispatchQueue? = nil, completionBlock: (@Sendable (_ ready: Bool) -> Void)? = nil,

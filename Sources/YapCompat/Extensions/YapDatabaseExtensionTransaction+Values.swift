@@ -70,7 +70,10 @@ extension YapDatabaseExtensionTransaction {
 
   /// Sets the value under `key`, as a part of the transaction. New call: `ExtensionStore.set(_:for:persistent:)`.
   ///
-  /// - Parameter persistent: whether it is stored; if not, it is kept until the database is closed.
+  /// - Parameters:
+  ///   - value: what is kept.
+  ///   - key: what it is asked for by.
+  ///   - persistent: whether it is stored; if not, it is kept until the database is closed.
   public func setBoolValue(_ value: Bool, forExtensionKey key: String, persistent: Bool) {
     set(value, key, persistent)
   }

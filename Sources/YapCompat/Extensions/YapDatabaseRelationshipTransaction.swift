@@ -159,8 +159,10 @@ public final class YapDatabaseRelationshipTransaction: YapDatabaseExtensionTrans
 
   /// Removes an edge by hand. New call: `WritableGraph.remove(_:as:)`.
   ///
-  /// - Parameter reason: `edgeDeleted` has no consequences; with the others the edge's rules are applied as if that end
-  ///   had gone.
+  /// - Parameters:
+  ///   - edge: one that is there.
+  ///   - reason: `edgeDeleted` has no consequences; with the others the edge's rules are applied as if that end
+  ///     had gone.
   public func remove(_ edge: YapDatabaseRelationshipEdge, withProcessing reason: YDB_NotifyReason) {
     attempt(()) { try writable().remove(edge.edge, as: reason.reason) }
   }

@@ -36,6 +36,10 @@ public final class YapDatabaseFullTextSearch: YapDatabaseExtension, @unchecked S
   ///   - options: `tokenize` is `simple`, `unicode61` with `remove_diacritics`, `tokenchars` and `separators`, `porter`
   ///     or `trigram`; `prefix` and the like have no meaning, and others are refused when it is registered.
   ///   - ftsVersion: `fts3`, `fts4` or `fts5`; nil for `fts4`.
+  ///   - handler: gives the texts of a row.
+  ///   - versionTag: another one has everything built anew.
+  ///   - fileID: who declares it, for messages.
+  ///   - line: as well.
   public init(
     columnNames: [String], options: [String: String]? = nil, handler: YapDatabaseFullTextSearchHandler,
     ftsVersion: String? = nil, versionTag: String? = nil, fileID: StaticString = #fileID, line: UInt = #line

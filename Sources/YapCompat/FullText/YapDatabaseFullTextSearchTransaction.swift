@@ -133,7 +133,9 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
           .invalidOption,
           "The full text “\(name)” is not of the version that ranks rows. Make it with `ftsVersion: \"fts5\"`.")
       }
-      rowIDs = try reader.scores(matching: expression, weights: weights?.map(\.doubleValue) ?? []).map(\.rowID)
+      let scores = try reader.scores(
+        matching: expression, weights: weights?.map(\.doubleValue) ?? [], inverseDocumentFrequency: .fts5)
+      rowIDs = scores.map(\.rowID)
     }
     return try rowIDs.compactMap { rowID in
       guard let row = try reader.rowKey(of: rowID) else { return nil }

@@ -50,8 +50,10 @@ public final class YapDatabaseViewConnection: YapDatabaseExtensionConnection {
   /// stand to the commit that the connection shows: a screen that follows the changes is made anew then. Without
   /// mappings there are no changes. Costs as `PinnedSnapshot.advance(_:)`.
   ///
-  /// - Parameter notifications: those that `beginLongLivedReadTransaction` has returned since the mappings were brought
-  ///   on, of one call or of several, in their order.
+  /// - Parameters:
+  ///   - notifications: those that `beginLongLivedReadTransaction` has returned since the mappings were brought
+  ///     on, of one call or of several, in their order.
+  ///   - mappings: of the view; nil gives no changes.
   /// - Throws: `viewRefused` for mappings of another view, `invalidOption` without a long-lived read, and as
   ///   `PinnedSnapshot.read(_:)`.
   public func getChanges(

@@ -12,8 +12,10 @@ extension YapDatabaseViewTransaction {
   /// `ViewReader.rows(in:_:)`.
   ///
   /// - Parameters:
+  ///   - group: whose rows are handed over.
   ///   - options: `reverse` goes from the last row to the first; others have no meaning.
   ///   - range: the indexes, first to last in either direction; nil for all. What lies behind the end is left out.
+  ///   - block: gets each of them; setting `stop` ends it.
   public func enumerateKeys(
     inGroup group: String, with options: NSEnumerationOptions = [], range: NSRange? = nil,
     using block: (_ collection: String, _ key: String, _ index: UInt, _ stop: YapDatabaseStop) -> Void

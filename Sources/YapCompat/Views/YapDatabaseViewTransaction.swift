@@ -174,8 +174,10 @@ public class YapDatabaseViewTransaction: YapDatabaseExtensionTransaction {
   /// The indexes of the rows of a group that lie within an interval of the view's own order; nil if there are none. New
   /// call: `ViewReader.range(in:where:)`.
   ///
-  /// - Parameter compare: where a row is: `orderedAscending` in front of the interval, `orderedSame` inside,
-  ///   `orderedDescending` behind.
+  /// - Parameters:
+  ///   - group: whose rows are compared; they stand in that order.
+  ///   - compare: where a row is: `orderedAscending` in front of the interval, `orderedSame` inside,
+  ///     `orderedDescending` behind.
   public func findRange(
     inGroup group: String,
     using compare: (_ collection: String, _ key: String, _ object: Any) throws -> ComparisonResult

@@ -1,0 +1,375 @@
+// Rows with a phrase of single terms.
+
+internal import QuireDatabase
+
+/// A phrase of single terms.
+///
+/// Rows that have all of the terms are found first, as far as the blocks at hand reach; positions are read of these
+/// alone.
+final class ScannedPhrase: PlacedRows {
+  /// One for each element.
+  private let scans: [TermScan]
+  private let offsets: [UInt32]
+  /// The elements, those of the fewest rows first.
+  private let order: [Int]
+  private let fields: FieldMask
+  private let isAtStart: Bool
+  /// Rows that have all terms, and where each is in the blocks of the elements.
+  private let rows = RawBuffer<RowID>()
+  private let columns: [RawBuffer<Int32>]
+  /// Which of the rows are in the block of the term that is looked for.
+  private let hits = RawBuffer<Int32>()
+  /// The fields in which each of the rows has all terms.
+  private let masks = RawBuffer<FieldMask>()
+  /// What the blocks of the elements have.
+  private let views = RawBuffer<PositionView>()
+  /// Where the row at hand is in the block of each element.
+  private let indexes = RawBuffer<Int>()
+  // Unchecked: for one thread, and no closure changes what a call around it reads.
+  /// Whether the scans are where `rows` were found.
+  @exclusivity(unchecked) private var isCurrent = false
+  /// Where the phrase begins in the row at hand.
+  @exclusivity(unchecked) private var places: [FieldPlace] = []
+  /// The same in one field.
+  private let starts = RawBuffer<UInt32>()
+
+  /// - Parameter scans: one for each element of the phrase.
+  init(_ phrase: TermPhrase, _ scans: [TermScan], fields: FieldMask) {
+    assert(scans.count == phrase.elements.count, "a phrase has another number of terms")
+    self.scans = scans
+    offsets = phrase.elements.map(\.offset)
+    isAtStart = phrase.isAtStart
+    self.fields = fields
+    order = scans.indices.sorted { scans[$0].rowCount < scans[$1].rowCount }
+    columns = scans.map { _ in RawBuffer() }
+    for _ in scans { indexes.append(0) }
+  }
+
+  var limit: Int { scans[order[0]].rowCount }
+
+  /// Rows are few if so many times their number is less than that of the block.
+  private static let fewShare = 6
+
+  // MARK: Rows with all terms
+
+  func fillCandidates(_ batch: inout [RowID], from first: RowID) throws {
+    batch.removeAll(keepingCapacity: true)
+    let lead = scans[order[0]]
+    var first = first
+    while try lead.seek(first) {
+      let block = lead.block
+      var next = lead.index
+      let isMore = try unsafe gather(block.rows, &next, from: 1)
+      if rows.count > 0 {
+        unsafe batch.append(contentsOf: rows.values)
+        return
+      }
+      guard isMore, let behind = next < block.count ? block.row(next) : block.lastRow?.next else { return }
+      first = behind
+    }
+    unsafe isCurrent = false
+  }
+
+  /// Finds the next rows that have all terms, as far as the blocks at hand reach.
+  ///
+  /// - Parameters:
+  ///   - driver: rows that ascend: of no others it is found out. Without a term of `order` before `from`.
+  ///   - next: the first of them that is of interest; in the end the first that was not looked at.
+  ///   - from: in `order`, the first term that has to be looked for; the block of one before it is the driver.
+  /// - Returns: false if no rows are left behind those that were found.
+  private func gather(_ driver: UnsafeBufferPointer<RowID>, _ next: inout Int, from: Int) throws -> Bool {
+    rows.removeAll()
+    unsafe isCurrent = true
+    while next < driver.count {
+      let row = unsafe driver[next]
+      // Where all blocks have rows.
+      var (first, last) = unsafe (row, driver[driver.count - 1])
+      for place in from..<order.count {
+        let scan = scans[order[place]]
+        guard try scan.seek(row) else { return false }
+        first = max(first, scan.block.row(scan.index))
+        last = min(last, scan.block.row(scan.block.count - 1))
+      }
+      next = unsafe driver.firstIndex(atOrAbove: first, from: next)
+      if first > last { continue }
+      let end = unsafe driver.lastIndex(atOrBelow: last, from: next)
+      unsafe intersect(driver, next..<end, from)
+      next = end
+      if rows.count > 0 { return true }
+    }
+    return true
+  }
+
+  /// Finds the rows of a part of the driver that are in the blocks of all terms.
+  private func intersect(_ driver: UnsafeBufferPointer<RowID>, _ range: Range<Int>, _ from: Int) {
+    let count = range.count
+    rows.removeAll(reserving: count)
+    if count == 0 { return }
+    unsafe rows.base.update(from: driver.baseAddress.unsafelyUnwrapped + range.lowerBound, count: count)
+    rows.setCount(count)
+    if from > 0 {
+      let column = columns[order[0]]
+      column.removeAll(reserving: count)
+      let base = unsafe column.base
+      for index in 0..<count { unsafe base[index] = Int32(truncatingIfNeeded: range.lowerBound &+ index) }
+      column.setCount(count)
+    }
+    for place in from..<order.count where rows.count > 0 { keepCommon(place) }
+  }
+
+  /// Keeps those rows that are in the block of a term, and notes where.
+  private func keepCommon(_ place: Int) {
+    let (scan, column, count) = (scans[order[place]], columns[order[place]], rows.count)
+    let (others, start) = unsafe (scan.block.rows, scan.index)
+    column.removeAll(reserving: count)
+    let (target, mine) = unsafe (column.base, rows.base)
+    var (kept, index, other) = (0, 0, start)
+    if place == 0 || place == 1 && !isFar(count, others.count - start) {
+      // Step by step, without branches that cannot be foreseen.
+      let first = place == 0 ? nil : columns[order[0]]
+      let theirs = unsafe first?.base
+      while index < count, other < others.count {
+        let (row, otherRow) = unsafe (mine[index], others[other])
+        unsafe mine[kept] = row
+        unsafe target[kept] = Int32(truncatingIfNeeded: other)
+        if let theirs = unsafe theirs { unsafe theirs[kept] = unsafe theirs[index] }
+        kept &+= row == otherRow ? 1 : 0
+        index &+= row <= otherRow ? 1 : 0
+        other &+= otherRow <= row ? 1 : 0
+      }
+      first?.setCount(kept)
+    } else {
+      hits.removeAll(reserving: count)
+      let from = unsafe hits.base
+      while index < count {
+        let row = unsafe mine[index]
+        other = unsafe others.firstIndex(atOrAbove: row, from: other)
+        if other == others.count { break }
+        unsafe mine[kept] = row
+        unsafe target[kept] = Int32(truncatingIfNeeded: other)
+        unsafe from[kept] = Int32(truncatingIfNeeded: index)
+        kept &+= unsafe others[other] == row ? 1 : 0
+        index &+= 1
+      }
+      for before in 0..<place {
+        let column = unsafe columns[order[before]].base
+        for index in 0..<kept { unsafe column[index] = unsafe column[Int(from[index])] }
+      }
+      for before in 0..<place { columns[order[before]].setCount(kept) }
+    }
+    rows.setCount(kept)
+    column.setCount(kept)
+  }
+
+  /// Whether so few rows are looked for among so many that looking for each is less than going through all.
+  private func isFar(_ count: Int, _ otherCount: Int) -> Bool { count * 8 < otherCount }
+
+  // MARK: Rows with the phrase
+
+  func find(_ row: RowID, _ places: inout [FieldPlace]) throws {
+    unsafe isCurrent = false
+    places.removeAll(keepingCapacity: true)
+    for element in order {
+      let scan = scans[element]
+      guard try scan.seek(row), scan.block.row(scan.index) == row else { return }
+      unsafe indexes.base[element] = scan.index
+    }
+    var common = fields
+    for (element, scan) in scans.enumerated() {
+      try scan.block.readFrequencies()
+      common &= unsafe scan.block.mask(indexes.base[element])
+    }
+    if try hasPhrase(common, true) { places += unsafe self.places }
+  }
+
+  func keep(_ batch: inout [RowID]) throws { try keep(&batch, allPlaces: false) { _, _ in } }
+
+  func keep(_ batch: inout [RowID], _ body: (RowID, [FieldPlace]) throws -> Void) throws {
+    try keep(&batch, allPlaces: true, body)
+  }
+
+  private func keep(
+    _ batch: inout [RowID], allPlaces: Bool, _ body: (RowID, [FieldPlace]) throws -> Void
+  ) throws {
+    guard let first = batch.first, let last = batch.last else { return }
+    var kept = 0
+    // Most often these are the rows that were told last.
+    if unsafe isCurrent && rows.count > 0 && rows.base[0] <= first && rows.base[rows.count - 1] >= last {
+      var next = 0
+      try keepFound(&batch, &kept, &next, allPlaces, body)
+    } else {
+      let wanted = batch
+      try unsafe wanted.withUnsafeBufferPointer { wanted in
+        var next = 0
+        var isMore = true
+        while isMore, next < wanted.count {
+          isMore = try unsafe gather(wanted, &next, from: 0)
+          var place = 0
+          if rows.count > 0 { try keepFound(&batch, &kept, &place, allPlaces, body) }
+        }
+      }
+      unsafe isCurrent = false
+    }
+    batch.removeSubrange(kept...)
+  }
+
+  /// Puts those rows of `rows` that have the phrase, and are in the batch from `next` on, behind the first `kept` ones
+  /// of the batch.
+  private func keepFound(
+    _ batch: inout [RowID], _ kept: inout Int, _ next: inout Int, _ allPlaces: Bool,
+    _ body: (RowID, [FieldPlace]) throws -> Void
+  ) throws {
+    try findCommonFields()
+    let (isWhole, isPlain, count) = (batch.count == rows.count, scans.allSatisfy(\.block.isPlain), rows.count)
+    for index in 0..<count {
+      let row = unsafe rows.base[index]
+      if !isWhole {
+        next = batch.firstIndex(atOrAbove: row, from: next)
+        if next == batch.count { return }
+        if batch[next] != row { continue }
+      }
+      let common = unsafe masks.base[index]
+      if common == 0 { continue }
+      for element in 0..<columns.count { unsafe indexes.base[element] = Int(columns[element].base[index]) }
+      guard try isPlain ? hasPlainPhrase(common, allPlaces) : hasPhrase(common, allPlaces) else { continue }
+      if allPlaces { try body(row, unsafe places) }
+      batch[kept] = row
+      kept += 1
+    }
+  }
+
+  /// Finds the fields in which all terms are, for each of the rows, and reads the positions there.
+  private func findCommonFields() throws {
+    let count = rows.count
+    masks.removeAll(reserving: count)
+    let target = unsafe masks.base
+    unsafe target.update(repeating: fields, count: count)
+    for (element, scan) in scans.enumerated() {
+      let (block, column) = unsafe (scan.block, columns[element].base)
+      try block.readFrequencies()
+      if block.isPlain {
+        let view = block.view
+        for index in 0..<count { unsafe target[index] &= view.mask(Int(column[index])) }
+      } else {
+        for index in 0..<count { unsafe target[index] &= block.mask(Int(column[index])) }
+      }
+    }
+    var all: FieldMask = 0
+    for index in 0..<count { unsafe all |= target[index] }
+    views.removeAll()
+    for (element, scan) in scans.enumerated() {
+      if all != 0 {
+        // Of a few rows positions are read one by one.
+        if scan.block.isPlain && count * Self.fewShare < scan.block.count {
+          let places = unsafe UnsafeBufferPointer(columns[element].values)
+          try unsafe scan.block.readPositions(ofRows: places, target)
+        } else {
+          try scan.block.readPositions(all)
+        }
+      }
+      views.append(scan.block.view)
+    }
+  }
+
+  /// Whether the row at hand has the phrase in some fields, in which all terms are: in blocks as they are stored.
+  ///
+  /// - Parameter allPlaces: whether to find all places; if not, one does.
+  private func hasPlainPhrase(_ common: FieldMask, _ allPlaces: Bool) throws -> Bool {
+    if allPlaces { unsafe places.removeAll(keepingCapacity: true) }
+    let (views, indexes, offsets, starts) = unsafe (self.views.base, self.indexes.base, self.offsets, self.starts)
+    var (common, isFound) = (common, false)
+    while common != 0 {
+      let field = common.trailingZeroBitCount
+      common &= common &- 1
+      starts.removeAll()
+      var isRead = unsafe views[0].positions(ofRow: indexes[0], field: field).forEach { position in
+        if isAtStart && position > 0 { return false }
+        starts.append(position)
+        return true
+      }
+      for element in 1..<max(1, offsets.count) where starts.count > 0 {
+        let isOne = !allPlaces && element + 1 == offsets.count
+        let positions = unsafe views[element].positions(ofRow: indexes[element], field: field)
+        isRead = Self.keep(starts, followedBy: positions, at: offsets[element], isOne: isOne) && isRead
+      }
+      guard isRead else { throw scans[0].postings.damagedBlock(scans[0].block.lastRow) }
+      if starts.count == 0 { continue }
+      if !allPlaces { return true }
+      isFound = true
+      appendStarts(field)
+    }
+    return isFound
+  }
+
+  /// Keeps those starts that a position follows; false if one is too great to be one.
+  ///
+  /// - Parameter isOne: whether it is enough to find one.
+  @inline(__always)
+  private static func keep(
+    _ starts: RawBuffer<UInt32>, followedBy positions: PositionGaps, at offset: UInt32, isOne: Bool
+  ) -> Bool {
+    let (offset, count, base) = unsafe (UInt64(offset), starts.count, starts.base)
+    var (kept, next) = (0, 0)
+    let isRead = positions.forEach { position in
+      while unsafe next < count && UInt64(base[next]) &+ offset < UInt64(position) { next &+= 1 }
+      if next == count { return false }
+      if unsafe UInt64(base[next]) &+ offset == UInt64(position) {
+        unsafe base[kept] = base[next]
+        (kept, next) = (kept &+ 1, next &+ 1)
+        return !isOne
+      }
+      return true
+    }
+    starts.setCount(kept)
+    return isRead
+  }
+
+  private func appendStarts(_ field: Int) {
+    for index in 0..<starts.count {
+      unsafe places.append(FieldPlaces.place(field: field, position: starts.base[index]))
+    }
+  }
+
+  /// Whether the row at hand has the phrase in some fields, in which all terms are.
+  ///
+  /// - Parameter allPlaces: whether to find all places; if not, one does.
+  private func hasPhrase(_ common: FieldMask, _ allPlaces: Bool) throws -> Bool {
+    if allPlaces { unsafe places.removeAll(keepingCapacity: true) }
+    var (common, isFound) = (common, false)
+    while common != 0 {
+      let field = common.trailingZeroBitCount
+      common &= common - 1
+      try findStarts(field)
+      if starts.count == 0 { continue }
+      if !allPlaces { return true }
+      isFound = true
+      appendStarts(field)
+    }
+    return isFound
+  }
+
+  /// Finds where the phrase begins in a field that all terms have.
+  private func findStarts(_ field: Int) throws {
+    let starts = starts
+    starts.removeAll()
+    try unsafe scans[0].block.forEachPosition(indexes.base[0], field) { position in
+      if isAtStart && position > 0 { return false }
+      starts.append(position)
+      return true
+    }
+    for element in 1..<max(1, scans.count) where starts.count > 0 {
+      let (offset, count, base) = unsafe (UInt64(offsets[element]), starts.count, starts.base)
+      var (kept, next) = (0, 0)
+      try unsafe scans[element].block.forEachPosition(indexes.base[element], field) { position in
+        while unsafe next < count && UInt64(base[next]) + offset < UInt64(position) { next &+= 1 }
+        if next == count { return false }
+        if unsafe UInt64(base[next]) + offset == UInt64(position) {
+          unsafe base[kept] = base[next]
+          (kept, next) = (kept &+ 1, next &+ 1)
+        }
+        return true
+      }
+      starts.setCount(kept)
+    }
+  }
+}
