@@ -20,6 +20,8 @@ struct Battery {
     /// `quire-torture crashes` from a seed.
     case crashes(seed: UInt64, count: Int)
     case rot
+    /// `Tests/postgres`: a feeder and its server under torture.
+    case postgres
     /// The tests whose names match.
     case tests(String)
     /// All tests but those of the texts.
@@ -30,6 +32,7 @@ struct Battery {
       switch self {
       case .crashes(_, let count): "\(count) crashes"
       case .rot: "rot"
+      case .postgres: "Tests/postgres"
       case .tests(let filter): filter
       case .allTests: "all tests"
       }
@@ -39,7 +42,7 @@ struct Battery {
     var limit: Int {
       switch self {
       case .crashes(_, let count): 120 + count / 100
-      case .rot: 900
+      case .rot, .postgres: 900
       case .tests: 1800
       case .allTests: 3600
       }
@@ -57,9 +60,15 @@ struct Battery {
 
   // MARK: Building
 
-  func build() throws {
+  /// Builds what looks for some bugs.
+  func build(for bugs: [PlantedBug]) throws {
     let tests = ["build", "--build-tests", "--traits", "Encryption"]
-    for arguments in [tests, ["build"] + Self.torture + ["--product", "quire-torture"]] {
+    var builds = [tests, ["build"] + Self.torture + ["--product", "quire-torture"]]
+    if bugs.allSatisfy({ $0.killer == "postgres" }) { builds = [] }
+    if bugs.contains(where: { $0.killer == "postgres" }) {
+      builds.append(["build"] + Self.postgres + ["--product", "quire-postgres"])
+    }
+    for arguments in builds {
       let end = try Command("swift", arguments, in: folder).run(limit: 3600, showing: true)
       guard end.status == 0 else { throw PlantedBug.Fault(description: "the copy does not build: see above") }
     }
@@ -69,6 +78,9 @@ struct Battery {
   private static let torture = [
     "-c", "release", "-Xswiftc", "-assert-config", "-Xswiftc", "Debug", "--scratch-path", ".build-assert",
   ]
+
+  /// With the trait that needs libpq, in a folder of its own: what else is built does without.
+  private static let postgres = ["-c", "release", "--traits", "Postgres", "--scratch-path", ".build-postgres"]
 
   private func command(_ stage: Stage) -> Command {
     let torture = ".build-assert/release/quire-torture"
@@ -82,6 +94,10 @@ struct Battery {
         ["crashes", "--seed", "\(seed)", "--crashes", "\(count)", "--nested", "\(count / 4)", "--minutes", "60"],
         in: folder)
     case .rot: return Command(torture, ["rot"], in: folder)
+    case .postgres:
+      return Command(
+        "Tests/postgres",
+        ["--program", ".build-postgres/release/quire-postgres", "--rounds", "60", "--seed", "1", "--quiet"], in: folder)
     case .tests(let filter): return Command(tests[0], tests[1...] + ["--filter", filter], in: folder)
     case .allTests:
       return Command(
@@ -98,6 +114,7 @@ struct Battery {
     switch bug.killer {
     case "crashes": [Self.crashes]
     case "rot": [.rot]
+    case "postgres": [.postgres]
     case "threads": [.tests("Scheduled"), .tests("Threaded")]
     default: [.tests(bug.killer)]
     }
@@ -112,7 +129,8 @@ struct Battery {
   /// What looks for a bug, one after the other.
   func stages(for bug: PlantedBug) -> [Stage] {
     let named = namedStages(for: bug)
-    if size == .first { return named }
+    // What needs a server is in no other stage.
+    if size == .first || named == [.postgres] { return named }
     var stages = named + [.tests(Self.moduleTests(of: bug))]
     // The torture is the engine's: it runs no line of what stands on it.
     if bug.isOfEngine { stages += [Self.crashes, .crashes(seed: 500_001, count: 10_000), .rot] }

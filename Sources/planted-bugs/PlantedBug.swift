@@ -23,8 +23,8 @@ struct PlantedBug: Codable {
   var after: String?
   /// What stands there instead. Does what the line does where `mark` is false.
   var mutated: String
-  /// What is to notice: `crashes`, `rot`, `threads` (schedules first, then threads of the system's), or the name of a
-  /// suite of tests.
+  /// What is to notice: `crashes`, `rot`, `threads` (schedules first, then threads of the system's), `postgres`
+  /// (`Tests/postgres`, and nothing else), or the name of a suite of tests.
   var killer: String
 
   /// What chooses the bug in the environment: of its name alone, so that other bugs may come and go.

@@ -81,11 +81,11 @@ struct Run: ParsableCommand {
     let all = try places.bugs()
     _ = try Planting(bugs: all).copy(places.root, to: places.target)
     let battery = Battery(size: size, folder: places.target)
-    // Always: what was built of an older copy would look for other bugs than it says.
-    try battery.build()
     let chosen = all.filter { bug in
       only.isEmpty || only.contains { bug.name.contains($0) || bug.area.contains($0) || bug.killer == $0 }
     }
+    // Always: what was built of an older copy would look for other bugs than it says.
+    try battery.build(for: chosen)
     guard try battery.passesWithoutBugs(chosen) else { throw ExitCode(1) }
     let report = try look(for: chosen, with: battery)
     print(report.summary)

@@ -6,8 +6,12 @@
 
   #if canImport(Darwin)
     import Darwin
-  #else
+  #elseif canImport(Glibc)
     import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #elseif canImport(Android)
+    import Android
   #endif
 
   /// Looks for new inputs until it is told to stop, or finds something.

@@ -14,9 +14,7 @@ struct QuireFuzz: ParsableCommand {
     subcommands: commands)
 
   #if FUZZER
-    private static let commands: [any ParsableCommand.Type] = [
-      RunCorpus.self, RunFile.self, MakeCorpus.self, Fuzz.self,
-    ]
+    private static let commands: [any ParsableCommand.Type] = always + [Fuzz.self]
 
     /// Processes that libFuzzer starts have its arguments only, and find the target in the environment.
     static func main() {
@@ -24,6 +22,14 @@ struct QuireFuzz: ParsableCommand {
       main(nil)
     }
   #else
-    private static let commands: [any ParsableCommand.Type] = [RunCorpus.self, RunFile.self, MakeCorpus.self]
+    private static let commands: [any ParsableCommand.Type] = always
+  #endif
+
+  private static let always: [any ParsableCommand.Type] = [RunCorpus.self, RunFile.self, MakeCorpus.self] + codecs
+
+  #if canImport(CLZ4) && !canImport(Musl)
+    private static let codecs: [any ParsableCommand.Type] = [CompareCodecs.self]
+  #else
+    private static let codecs: [any ParsableCommand.Type] = []
   #endif
 }

@@ -8,8 +8,12 @@ import Synchronization
 
 #if canImport(Darwin)
   import Darwin
-#else
+#elseif canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// Measures edges: deriving them, counting them, and what a cascade takes.

@@ -6,8 +6,12 @@ import QuireTesting
 
 #if canImport(Darwin)
   import Darwin
-#else
+#elseif canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// `quire-torture failing-calls`: what `Tests/failing-calls` runs.

@@ -5,8 +5,12 @@ import QuireStorage
 
 #if canImport(Darwin)
   import Darwin
-#else
+#elseif canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// Opens a database, counts in it, checkpoints, backs up and closes, whatever the system says to it.

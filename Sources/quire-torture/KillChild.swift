@@ -6,8 +6,12 @@ import QuireStorage
 
 #if canImport(Darwin)
   import Darwin
-#else
+#elseif canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// Counts in a database for ever and tells the number of each acknowledged commit to the reader of its output.

@@ -5,8 +5,12 @@ import QuireStorage
 
 #if canImport(Darwin)
   import Darwin
-#else
+#elseif canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// Works on a database that is larger than its cache and measures the memory of the process all the while.

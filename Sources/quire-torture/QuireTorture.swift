@@ -10,7 +10,7 @@ struct QuireTorture: ParsableCommand {
     abstract: "Torments the engine with crashes, damage, kills and scarce resources, and says what was lost.",
     subcommands: [
       Crashes.self, RowTorture.self, Rot.self, Fixtures.self, Memory.self, Recovery.self, SmallDisk.self, Soak.self,
-      Register.self,
+      Register.self, Suspensions.self,
       Views.self, Cascade.self, Footprints.self, KillChild.self, ScarceChild.self, FailingCalls.self, FailingChild.self,
       PowerCuts.self, RecordedChild.self,
     ],

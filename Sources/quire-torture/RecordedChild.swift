@@ -7,8 +7,12 @@ import Synchronization
 
 #if canImport(Darwin)
   import Darwin
-#else
+#elseif canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// Counts in a database with three threads, checkpoints, compacts, backs up and closes, and says what is acknowledged.

@@ -6,8 +6,12 @@ import QuireTesting
 
 #if canImport(Darwin)
   import Darwin
-#else
+#elseif canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// `quire-torture small-disk`: what `Tests/small-disk` runs on a file system of a few MiB.

@@ -2,8 +2,12 @@
 
 #if canImport(Darwin)
   import Darwin
-#else
+#elseif canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// Tells the command that repeats what the thread that trapped was doing. Whatever is used while a signal is handled is

@@ -7,8 +7,12 @@ import QuireViews
 
 #if canImport(Darwin)
   import Darwin
-#else
+#elseif canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// Registers views over a database of objects, changes rows, and says what each kind of change took.

@@ -6,8 +6,12 @@ import QuireStorage
 
 #if canImport(Darwin)
   import Darwin
-#else
+#elseif canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// What the system says of its last error, and of which file.
@@ -60,21 +64,19 @@ final class InputFile: Sendable {
   func read(_ count: Int) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     while true {
-      let got = bytes.withUnsafeMutableBytes { Self.readSome(descriptor, $0) }
+      let got = bytes.withUnsafeMutableBytes { systemRead(descriptor, $0) }
       if got < 0, errno == EINTR { continue }
       guard got >= 0 else { throw systemError(path) }
       bytes.removeLast(count - got)
       return bytes
     }
   }
+}
 
-  private static func readSome(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer) -> Int {
-    #if canImport(Darwin)
-      Darwin.read(descriptor, bytes.baseAddress, bytes.count)
-    #else
-      Glibc.read(descriptor, bytes.baseAddress, bytes.count)
-    #endif
-  }
+/// The system's call, of which types here have members of the same name: how many bytes were read.
+private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer) -> Int {
+  guard let base = bytes.baseAddress else { return 0 }
+  return read(descriptor, base, bytes.count)
 }
 
 /// What an error becomes that ends the tool: one line, and exit code 1.

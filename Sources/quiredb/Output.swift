@@ -6,8 +6,12 @@ import QuireStorage
 
 #if canImport(Darwin)
   import Darwin
-#else
+#elseif canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// The file to look at.
@@ -65,11 +69,7 @@ enum ErrorOutput {
 
   static func write(_ text: String) {
     let bytes = Array(text.utf8)
-    #if canImport(Darwin)
-      _ = bytes.withUnsafeBytes { Darwin.write(2, $0.baseAddress, $0.count) }
-    #else
-      _ = bytes.withUnsafeBytes { Glibc.write(2, $0.baseAddress, $0.count) }
-    #endif
+    _ = bytes.withUnsafeBytes { systemWrite(2, $0) }
   }
 }
 

@@ -4,8 +4,12 @@ import QuireDatabase
 
 #if canImport(Darwin)
   import Darwin
-#else
+#elseif canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// Lines to standard output, many at a time.
@@ -41,13 +45,13 @@ struct StandardOutput: ~Copyable {
     bytes.removeAll(keepingCapacity: true)
   }
 
-  private static func writeSome(_ bytes: UnsafeRawBufferPointer) -> Int {
-    #if canImport(Darwin)
-      Darwin.write(1, bytes.baseAddress, bytes.count)
-    #else
-      Glibc.write(1, bytes.baseAddress, bytes.count)
-    #endif
-  }
+  private static func writeSome(_ bytes: UnsafeRawBufferPointer) -> Int { systemWrite(1, bytes) }
+}
+
+/// The system's call, of which types here have members of the same name: how many of the bytes were written.
+func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+  guard let base = bytes.baseAddress else { return 0 }
+  return write(descriptor, base, bytes.count)
 }
 
 /// Writes a line to standard output at once, whatever is in it, and ends the process with 1 where that fails. In this

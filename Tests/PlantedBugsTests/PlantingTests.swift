@@ -70,6 +70,8 @@ import Testing
     #expect(crashes.first == .crashes(seed: 1, count: 10_000) && Set(crashes).count == crashes.count)
     some.killer = "threads"
     #expect(Battery(size: .first, folder: folder).stages(for: some) == [.tests("Scheduled"), .tests("Threaded")])
+    some.killer = "postgres"
+    #expect(Battery(size: .nightly, folder: folder).stages(for: some) == [.postgres])
   }
 
   @Test("The report says what was noticed and what was not")

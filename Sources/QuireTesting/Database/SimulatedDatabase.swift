@@ -1,10 +1,29 @@
 // Databases on a disk that loses and tears.
 
-package import QuireDatabase
+public import QuireDatabase
 internal import QuireStorage
 internal import Synchronization
 
 extension SimulatedDisk {
+  /// Opens the database at `path` on this disk, or creates it. Everything about it is as in an app, but that its files
+  /// are here.
+  ///
+  /// - Parameters:
+  ///   - path: any name. Backups go to this disk as well.
+  ///   - options: as in an app.
+  ///   - hasBackgroundWork: whether threads of the database's write the log home and end async calls, as in an app. If
+  ///     not, nothing happens by itself, and a test that uses one thread has the disk asked for the same calls each
+  ///     time; but async calls that write or flush would then wait for ever.
+  /// - Throws: what opening a database throws, among it what the disk refuses.
+  public func openDatabase(
+    at path: String = "/app.quire", options: Database.Options = Database.Options(), hasBackgroundWork: Bool = true
+  ) throws -> Database {
+    let seed = UInt64(operationCount)
+    var options = options
+    if !hasBackgroundWork { options.maintainsWhenIdle = false }
+    return try openDatabase(at: path, seed: seed, options, scheduling: hasBackgroundWork ? .threads : .stepped)
+  }
+
   /// Opens the database that stands at `path` on this disk; nothing happens there by itself, so that a seed repeats.
   /// Pages may be smaller than those of apps.
   ///

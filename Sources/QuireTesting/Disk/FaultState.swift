@@ -41,6 +41,9 @@ struct FaultState: Sendable {
     fullUntil = 0
   }
 
+  /// Forgets the faults that a test asked for.
+  mutating func removePlanned() { planned = [] }
+
   mutating func add(number: Int, _ effect: FaultEffect) {
     planned.append(Planned(number: number, kind: nil, path: nil, skipCount: 0, effect: effect))
   }

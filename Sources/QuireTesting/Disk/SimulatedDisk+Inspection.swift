@@ -7,7 +7,7 @@ extension SimulatedDisk {
   package var operationCount: Int { withState { $0.operationCount } }
 
   /// Calls so far that could change the disk.
-  package var changeCount: Int { withState { $0.changeCount } }
+  public var changeCount: Int { withState { $0.changeCount } }
 
   /// How often each call was made and how many bytes it moved.
   package var counters: DiskCounters { withState { $0.trace.counters } }
@@ -86,7 +86,7 @@ extension SimulatedDisk {
   // MARK: Limits
 
   /// How many bytes all files may have together; nil for no limit. May be lowered and raised at any time.
-  package var capacity: Int? {
+  public var capacity: Int? {
     get { withState { $0.capacity } }
     set { withState { $0.capacity = newValue } }
   }
@@ -105,7 +105,7 @@ extension SimulatedDisk {
   }
 
   /// The lengths of all files together, unlinked but open ones included.
-  package var usedByteCount: Int { withState { $0.usedByteCount } }
+  public var usedByteCount: Int { withState { $0.usedByteCount } }
 
   /// How long a file may become before writes fail with EFBIG.
   package var fileByteLimit: Int {
@@ -150,6 +150,12 @@ extension SimulatedDisk {
       state.faults.setPlan(plan)
       for index in state.inodes.indices { state.inodes[index].unreadable.removeAll { $0.isDrawn } }
     }
+  }
+
+  /// Takes back what was planned to go wrong, and the plan that faults are drawn from.
+  package func removeFaults() {
+    setFaultPlan(.none)
+    withState { $0.faults.removePlanned() }
   }
 
   /// Whether faults strike at all, drawn and planned ones; off while a test verifies what it has.

@@ -1,23 +1,28 @@
 // A disk made of memory that loses, tears, reorders, refuses and lies, always the same way for the same seed.
 
-package import QuireStorage
+public import QuireStorage
 internal import Synchronization
 
-/// A file system in memory for crash and fault tests.
+/// A disk in memory for crash and fault tests.
 ///
-/// It knows what programs see and what a power cut would leave, file by file and name by name:
+/// Databases are opened on it with ``openDatabase(at:options:hasBackgroundWork:)``. It knows what programs see and what
+/// a power cut would leave, file by file and name by name:
 ///
 /// ```swift
 /// let disk = SimulatedDisk()
-/// let file = try disk.open("/db", .createNew)
-/// // Writes to the file, synchronizes it, and writes again.
-/// let after = disk.crashImage(.random(42))  // what the machine may find when it is switched on again
+/// let db = try disk.openDatabase()
+/// try db.write { tx in try tx[.songs].set(song, for: "s1") }
+/// let after = disk.crashImage(seed: 42)  // what the machine may find when it is switched on again
+/// let found = try after.openDatabase().read { tx in try tx[.songs].get("s1") }
 /// ```
 ///
-/// Every call counts as one operation, so that `powerOff(beforeOperation:)` can plan a crash, and enters `traceHash`,
-/// so that a seed can be proven to repeat. Thread-safe; every call takes one lock. A call costs its own bytes, never
-/// the length of the file, except the first change after a copy.
-package final class SimulatedDisk: FileSystem {
+/// Every call that can change the disk is counted, so that ``powerOff(beforeChange:)`` can plan a crash; within the
+/// package all are, and enter `traceHash`, so that a seed can be proven to repeat. ``refuse(_:after:with:)`` has calls
+/// fail, and ``capacity`` makes it full.
+///
+/// Thread-safe; every call takes one lock. A call costs its own bytes, never the length of the file, except the first
+/// change after a copy.
+public final class SimulatedDisk: FileSystem {
   /// Every disk is a device of its own, or tests that run side by side would meet in the engine's registry of open
   /// files.
   private static let deviceCount = Atomic<UInt64>(0)
@@ -30,7 +35,7 @@ package final class SimulatedDisk: FileSystem {
   let interceptors = DiskInterceptors()
 
   /// An empty disk with the power on and nothing planned.
-  package convenience init() { self.init(DiskState(), crashReport: nil) }
+  public convenience init() { self.init(DiskState(), crashReport: nil) }
 
   private init(_ state: DiskState, crashReport: CrashReport?) {
     device = Self.deviceCount.wrappingAdd(1, ordering: .relaxed).newValue
@@ -160,8 +165,15 @@ extension SimulatedDisk {
     withState { $0.crashed(.loseOne(-1, sectorByteCount: sectorByteCount)).unitCount }
   }
 
-  /// The disk after all processes were killed: what they wrote is all there, but what was pending still is.
-  package func processKillImage() -> SimulatedDisk { SimulatedDisk(withState { $0.killed() }, crashReport: nil) }
+  /// One possible image of the disk after a power cut at this moment, drawn from the seed: what was synced is there,
+  /// and of the rest each sector is new, old, torn or worse. May be asked any number of times, whether the power is off
+  /// or on; this disk stays as it is. The image has its power on and nothing planned. Costs a copy of each file with
+  /// unsynced changes.
+  public func crashImage(seed: UInt64) -> SimulatedDisk { crashImage(.random(seed)) }
+
+  /// The disk after all processes were killed: what they wrote is all there, but what was pending still is. As
+  /// `crashImage` else.
+  public func processKillImage() -> SimulatedDisk { SimulatedDisk(withState { $0.killed() }, crashReport: nil) }
 
   /// The disk with its counters, plans and faults, but without its open files. Costs nothing until one of the two
   /// changes.
@@ -172,8 +184,9 @@ extension SimulatedDisk {
   /// Switches the power off before the operation of this number, counted from 0: so many operations happen.
   package func powerOff(beforeOperation number: Int?) { withState { $0.powerOffBeforeOperation = number } }
 
-  /// The same, counting only operations that can change the disk; between two of them all crashes are alike.
-  package func powerOff(beforeChange number: Int?) { withState { $0.powerOffBeforeChange = number } }
+  /// Switches the power off before the change of this number, counted from 0 as `changeCount` does: before a write, a
+  /// sync or whatever else can change the disk. Between two of them all crashes are alike. Nil takes it back.
+  public func powerOff(beforeChange number: Int?) { withState { $0.powerOffBeforeChange = number } }
 
   /// Switches the power off before the change that follows the next write to `path` which begins below an offset:
   /// before the sync of a page at the front, as a rule. Nil for no file.
@@ -182,8 +195,8 @@ extension SimulatedDisk {
   }
 
   /// Switches the power off now: every call fails with EIO, and nothing changes any more.
-  package func powerOff() { withState { $0.isPoweredOff = true } }
+  public func powerOff() { withState { $0.isPoweredOff = true } }
 
   /// Whether the power is off.
-  package var isPoweredOff: Bool { withState { $0.isPoweredOff } }
+  public var isPoweredOff: Bool { withState { $0.isPoweredOff } }
 }

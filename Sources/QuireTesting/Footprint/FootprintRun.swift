@@ -4,8 +4,12 @@ package import QuireStorage
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// The blocks that the files of a database take, and what they may take.

@@ -6,8 +6,12 @@
 
   #if canImport(Darwin)
     internal import Darwin
-  #else
+  #elseif canImport(Glibc)
     internal import Glibc
+  #elseif canImport(Musl)
+    internal import Musl
+  #elseif canImport(Android)
+    internal import Android
   #endif
 
   /// Runs threads one step at a time; a chooser says which one makes the next step.

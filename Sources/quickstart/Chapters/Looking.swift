@@ -63,7 +63,7 @@ extension Chapter {
   /// The name of a package that is there: bash, or the first one.
   static func sampleName(_ db: Database) throws -> String {
     let name = try db.read { tx in
-      try tx[.packages].contains("bash") ? "bash" : tx[.packages].keys.first { _ in true }
+      try tx[.packages].contains("bash") ? "bash" : tx[.packages].keys.first
     }
     guard let name else { throw TourError("There is no package.") }
     return name

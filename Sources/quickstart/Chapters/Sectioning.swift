@@ -14,7 +14,7 @@ extension Chapter {
 
       var mappings = ViewMappings(bySection, groups: groups)
       for group in groups { mappings.window[group] = .fixed(3) }
-      try screen.read { tx in try mappings.update(tx) }
+      try screen.update(&mappings)
 
       let diff = try screen.advance(&mappings)
       """
@@ -36,10 +36,10 @@ extension Chapter {
     let screen = try db.pin()
     var mappings = ViewMappings(bySection, groups: groups)
     for group in groups { mappings.window[group] = .fixed(3) }
-    try screen.read { tx in try mappings.update(tx) }
+    try screen.update(&mappings)
 
     var list = try drawn(screen, bySection, mappings)
-    let counts = try screen.read { tx in
+    let counts = try await screen.read { tx in
       let view = try tx.view(bySection)
       return (groups: view.groupCount, rows: view.count)
     }
@@ -58,9 +58,9 @@ extension Chapter {
     let change = clock.now
     let diff = try screen.advance(&mappings)
     let time = clock.now - change
-    try screen.read { tx in
+    list = try await screen.read { [list, mappings] tx in
       let view = try tx.view(bySection)
-      try diff.apply(to: &list) { path in
+      return try diff.applied(to: list) { path in
         guard let package = try view.object(at: path, mappings) else { throw TourError("\(path) shows nothing.") }
         return package
       }

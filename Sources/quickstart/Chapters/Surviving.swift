@@ -5,8 +5,12 @@ import Quire
 
 #if canImport(Darwin)
   import Darwin
-#else
+#elseif canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// What the victim stores: the number of a commit.
@@ -122,11 +126,7 @@ struct Victim {
   }
 
   private func signal(_ number: Int32) {
-    #if canImport(Darwin)
-      _ = Darwin.kill(process.processIdentifier, number)
-    #else
-      _ = Glibc.kill(process.processIdentifier, number)
-    #endif
+    systemKill(process.processIdentifier, number)
   }
 
   // MARK: In the child
@@ -148,3 +148,6 @@ struct Victim {
     try FileHandle.standardOutput.write(contentsOf: bytes)
   }
 }
+
+/// The system's call, of which the type has a member of the same name.
+private func systemKill(_ process: Int32, _ signal: Int32) { _ = kill(process, signal) }

@@ -14,9 +14,9 @@ extension Chapter {
         try tx[.packages].update(name) { package in package.version += "+quire1" }
       }
       for try await commit in commits where commit.changes.hasChanges(forKey: name, in: .packages) { break }
-      let old = try snapshot.read { tx in try tx[.packages].get(name)?.version }
+      let old = try await snapshot.read { tx in try tx[.packages].get(name)?.version }
       let missed = try snapshot.advance()
-      let new = try snapshot.read { tx in try tx[.packages].get(name)?.version }
+      let new = try await snapshot.read { tx in try tx[.packages].get(name)?.version }
       """
   ) { tour in
     let db = try tour.openDatabase()
@@ -33,10 +33,10 @@ extension Chapter {
     for try await commit in commits where commit.changes.hasChanges(forKey: name, in: .packages) { break }
     tour.screen.done("The stream of commits reports \(name)", "\(text(clock.now - start)) after the start")
 
-    let old = try snapshot.read { tx in try tx[.packages].get(name)?.version }
+    let old = try await snapshot.read { tx in try tx[.packages].get(name)?.version }
     tour.screen.done("The pinned snapshot still has \(old ?? "none")", "\(snapshot.csn)")
     let missed = try snapshot.advance()
-    let new = try snapshot.read { tx in try tx[.packages].get(name)?.version }
+    let new = try await snapshot.read { tx in try tx[.packages].get(name)?.version }
     tour.screen.done("Advanced by \(missed.count) commit, it has \(new ?? "none")", "\(snapshot.csn)")
     guard let old, new == old + "+quire1", missed.count == 1 else {
       throw TourError("The snapshot went from \(old ?? "none") to \(new ?? "none") by \(missed.count) commits.")

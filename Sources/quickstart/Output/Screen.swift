@@ -2,8 +2,12 @@
 
 #if canImport(Darwin)
   import Darwin
-#else
+#elseif canImport(Glibc)
   import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
 #endif
 
 /// Standard output, as a terminal or as a pipe.
@@ -91,15 +95,17 @@ struct Screen {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
       let count = unsafe rest.withUnsafeBytes { bytes in
-        #if canImport(Darwin)
-          unsafe Darwin.write(descriptor, bytes.baseAddress, bytes.count)
-        #else
-          unsafe Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-        #endif
+        unsafe systemWrite(descriptor, bytes)
       }
       // Nobody listens any more.
       guard count > 0 else { return }
       rest = rest.dropFirst(count)
     }
   }
+}
+
+/// The system's call, of which the type has a member of the same name: how many of the bytes were written.
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+  guard let base = bytes.baseAddress else { return 0 }
+  return unsafe write(descriptor, base, bytes.count)
 }

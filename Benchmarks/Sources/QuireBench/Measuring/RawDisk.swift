@@ -2,8 +2,12 @@
 
 #if canImport(Darwin)
   internal import Darwin
-#else
+#elseif canImport(Glibc)
   internal import Glibc
+#elseif canImport(Musl)
+  internal import Musl
+#elseif canImport(Android)
+  internal import Android
 #endif
 
 /// A file of zeros that was written once and is now overwritten, 256 bytes and one flush at a time.

@@ -26,6 +26,8 @@ class QuireSearchedStore: SearchedStore {
   class var findsTheSame: Bool { true }
   /// The full text that is registered.
   class var fullText: FullText<SearchText, NoMetadata> { .texts(.unicode61()) }
+  /// How much rare words count.
+  class var formula: InverseDocumentFrequency { .fts5 }
   private let db: Database
   private let path: String
 
@@ -57,7 +59,8 @@ class QuireSearchedStore: SearchedStore {
 
   func best(_ question: String, limit: Int) throws -> [(number: Int, score: Double)] {
     try db.read { tx in
-      try tx[.texts].search(question).ranked().limit(limit).scores.map { (Int($0.rowID.rawValue) - 1, $0.score) }
+      let ranked = try tx[.texts].search(question).ranked().inverseDocumentFrequency(Self.formula).limit(limit)
+      return try ranked.scores.map { (Int($0.rowID.rawValue) - 1, $0.score) }
     }
   }
 
@@ -77,4 +80,5 @@ final class QuireStemmedSearchedStore: QuireSearchedStore {
   override class var name: String { "quire-stemmed" }
   override class var findsTheSame: Bool { false }
   override class var fullText: FullText<SearchText, NoMetadata> { .texts(.words.stemmed(.english)) }
+  override class var formula: InverseDocumentFrequency { .smooth }
 }

@@ -6,8 +6,12 @@
 
   #if canImport(Darwin)
     internal import Darwin
-  #else
+  #elseif canImport(Glibc)
     internal import Glibc
+  #elseif canImport(Musl)
+    internal import Musl
+  #elseif canImport(Android)
+    internal import Android
   #endif
 
   /// LMDB with its default flags: a map read through the page cache, kernel read-ahead on (no `MDB_NORDAHEAD`), pages
