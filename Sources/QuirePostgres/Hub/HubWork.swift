@@ -1,0 +1,148 @@
+// Changes of a hub, taken over in one write transaction.
+
+#if Postgres
+  internal import QuireDatabase
+
+  /// Takes changes of a hub over in a write transaction: for the thread and the life of that.
+  struct HubWork {
+    private let hub: PostgresHub
+    private let tx: WriteTransaction
+    private(set) var progress = HubProgress()
+
+    init(_ hub: PostgresHub, _ tx: WriteTransaction) { (self.hub, self.tx) = (hub, tx) }
+
+    // MARK: Changes
+
+    /// Takes a change over, unless it is known.
+    mutating func take(_ change: HubChange) throws {
+      guard isUsable(change) else { return }
+      let base = try tx[.hubBases(change.collection)].get(change.key)
+      guard change.version > base?.version ?? 0 else { return }
+      try takeNew(change, base)
+    }
+
+    /// Takes a change over of a hub that was put back: it may be older than what was agreed upon, or have come about
+    /// without it.
+    mutating func compare(_ change: HubChange) throws {
+      guard isUsable(change) else { return }
+      let base = try tx[.hubBases(change.collection)].get(change.key)
+      switch HubKinship(base?.marks ?? [], change.marks) {
+      case .same: break
+      case .later: try takeNew(change, base)
+      // The hub has lost what it had: that goes up again.
+      case .earlier: try agree(change)
+      case .none:
+        let mine = try text(change.collection, change.key)
+        if HubText.areSame(mine, change.row) {
+          try agree(change)
+        } else {
+          try resolve(change, try decide(change, nil, mine))
+        }
+      }
+    }
+
+    /// Whether anything can be kept of a row.
+    private mutating func isUsable(_ change: HubChange) -> Bool {
+      if change.key.utf8.count <= Limits.rowKeyByteCount { return true }
+      progress.unusable += 1
+      return false
+    }
+
+    /// The hub has nothing of a row any more: it is to be pushed as a new one, if it is there.
+    mutating func forgetBase(_ collection: String, _ key: String) throws {
+      try tx[.hubBases(collection)].remove(key)
+      if try tx.values(in: collection).row(key) != nil { try tx[.hubPending(collection)].set(0, for: key) }
+    }
+
+    private mutating func takeNew(_ change: HubChange, _ base: HubBase?) throws {
+      let mine = try text(change.collection, change.key)
+      if HubText.areSame(mine, change.row) { return try agree(change) }
+      if HubText.areSame(mine, base?.row) { return try apply(change, base) }
+      try resolve(change, try decide(change, base, mine))
+    }
+
+    /// Stores what the hub has, if it can be stored.
+    private mutating func apply(_ change: HubChange, _ base: HubBase?) throws {
+      do {
+        try store(try change.row.map { text in try HubRow(text: text) }, change.collection, change.key)
+      } catch {
+        return try leave(change, reason: "\(error)")
+      }
+      try agree(change)
+      progress.applied += 1
+    }
+
+    // MARK: Conflicts
+
+    /// What the app's rule says.
+    private mutating func decide(_ change: HubChange, _ base: HubBase?, _ mine: String?) throws -> HubResolution? {
+      do {
+        return try hub.rule(
+          HubConflict(
+            collection: change.collection, key: change.key, base: base?.row.map { text in try HubRow(text: text) },
+            mine: mine.map { text in try HubRow(text: text) },
+            theirs: change.row.map { text in try HubRow(text: text) },
+            origin: change.origin, version: change.version, reason: nil))
+      } catch {
+        try leave(change, reason: "\(error)")
+        return nil
+      }
+    }
+
+    /// Does what was decided about a change; nothing if nothing was.
+    mutating func resolve(_ change: HubChange, _ resolution: HubResolution?) throws {
+      guard let resolution else { return }
+      do {
+        switch resolution {
+        case .undecided: return try leave(change, reason: nil)
+        case .mine: break
+        case .theirs:
+          try store(try change.row.map { text in try HubRow(text: text) }, change.collection, change.key)
+        case .row(let row): try store(row, change.collection, change.key)
+        }
+      } catch {
+        return try leave(change, reason: "\(error)")
+      }
+      try agree(change)
+      progress.resolved += 1
+    }
+
+    /// Leaves a row as it is until somebody decides.
+    private mutating func leave(_ change: HubChange, reason: String?) throws {
+      let theirs = HubTheirs(
+        version: change.version, row: change.row, marks: change.marks, origin: change.origin, reason: reason)
+      try tx[.hubConflicts(change.collection)].set(theirs, for: change.key)
+      try tx[.hubPending(change.collection)].remove(change.key)
+      progress.undecided += 1
+    }
+
+    // MARK: Rows
+
+    /// Notes what the hub has as what both sides know. What is here and differs is to be pushed.
+    private func agree(_ change: HubChange) throws {
+      let (collection, key) = (change.collection, change.key)
+      try tx[.hubBases(collection)].set(
+        HubBase(version: change.version, row: change.row, marks: change.marks), for: key)
+      try tx[.hubConflicts(collection)].remove(key)
+      if HubText.areSame(try text(collection, key), change.row) {
+        try tx[.hubPending(collection)].remove(key)
+      } else {
+        try tx[.hubPending(collection)].set(change.version, for: key)
+      }
+    }
+
+    private func store(_ row: HubRow?, _ collection: String, _ key: String) throws {
+      let values = tx.values(in: collection)
+      if let row {
+        try values.set(row.object, metadata: row.metadata, for: key)
+      } else {
+        try values.remove(key)
+      }
+    }
+
+    /// The text of the row that is here; nil if there is none.
+    private func text(_ collection: String, _ key: String) throws -> String? {
+      try tx.values(in: collection).row(key).map { HubRow($0).text }
+    }
+  }
+#endif
