@@ -16,6 +16,9 @@ let settings: [SwiftSetting] = [
 /// every line of it would tell nobody anything.
 let safeSettings: [SwiftSetting] = settings + [.strictMemorySafety()]
 
+/// Where the system has liblz4. Elsewhere, and with the trait `SwiftLZ4`, blocks are QuireLZ4's.
+let liblz4 = Target.Dependency.target(name: "CLZ4", condition: .when(platforms: [.linux, .macOS]))
+
 let package = Package(
   name: "quire",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
@@ -26,21 +29,28 @@ let package = Package(
     .library(name: "QuireRelationships", targets: ["QuireRelationships"]),
     .library(name: "QuireViews", targets: ["QuireViews"]),
     .library(name: "QuireIndexes", targets: ["QuireIndexes"]),
+    .library(name: "QuireObservation", targets: ["QuireObservation"]),
     .library(name: "QuireText", targets: ["QuireText"]),
     .library(name: "QuireFullText", targets: ["QuireFullText"]),
+    .library(name: "QuirePostgres", targets: ["QuirePostgres"]),
     .library(name: "QuireTesting", targets: ["QuireTesting"]),
     .library(name: "YapCompat", targets: ["YapCompat"]),
     .library(name: "YapExtensions", targets: ["YapExtensions"]),
     .executable(name: "quiredb", targets: ["quiredb"]),
     .executable(name: "quire-import", targets: ["quire-import"]),
+    .executable(name: "quire-postgres", targets: ["quire-postgres"]),
     .executable(name: "quire-torture", targets: ["quire-torture"]),
     .executable(name: "quire-fuzz", targets: ["quire-fuzz"]),
     .executable(name: "quickstart", targets: ["quickstart"]),
+    .executable(name: "quire-chat", targets: ["quire-chat"]),
   ],
   // None is on unless somebody asks for it: what it needs is then not even fetched.
   traits: [
+    .trait(name: "Example", description: "The web server of quire-chat, the example of an app."),
     .trait(name: "Encryption", description: "Encrypts the values of collections, with swift-crypto."),
     .trait(name: "Metrics", description: "Reports what a database does to swift-metrics."),
+    .trait(name: "Postgres", description: "Mirrors rows into PostgreSQL, with the libpq of the system."),
+    .trait(name: "SwiftLZ4", description: "Compresses with this package's own codec, not with liblz4."),
     .trait(name: "Tracing", description: "Reports transactions and long work to swift-distributed-tracing."),
     .default(enabledTraits: []),
   ],
@@ -51,6 +61,9 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+    .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
+    // A command for those who work on this package: no target uses it, so nobody else fetches it.
+    .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
   ],
   targets: [
     .systemLibrary(
@@ -65,6 +78,8 @@ let package = Package(
       pkgConfig: "sqlite3",
       providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite3"])]
     ),
+    // For the mirror alone, and only with the trait `Postgres`.
+    .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
     .target(
       name: "QuireStorage",
       dependencies: [
@@ -75,10 +90,12 @@ let package = Package(
       ],
       swiftSettings: settings
     ),
+    // Blocks of LZ4, for systems without liblz4; knows nothing else.
+    .target(name: "QuireLZ4", packageAccess: false, swiftSettings: settings),
     .target(
       name: "QuireDatabase",
       dependencies: [
-        "QuireStorage", "CLZ4", "CQuirePlatform",
+        "QuireStorage", "QuireLZ4", "CQuirePlatform", liblz4,
         .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HashTreeCollections", package: "swift-collections"),
@@ -117,6 +134,11 @@ let package = Package(
         "QuireDatabase", "QuireFullText", "QuireIndexes", "QuireRelationships", "QuireStorage", "QuireText",
         "QuireViews",
       ],
+      swiftSettings: safeSettings
+    ),
+    // Not in Quire: what imports Observation, and on Apple's systems SwiftUI, is for apps with screens alone.
+    .target(
+      name: "QuireObservation", dependencies: ["QuireDatabase", "QuireIndexes", "QuireViews"], packageAccess: false,
       swiftSettings: safeSettings
     ),
     // Archives of Foundation's, read without it, for those who come from where they were stored.
@@ -159,6 +181,23 @@ let package = Package(
       ],
       swiftSettings: settings
     ),
+    // Empty without the trait `Postgres`.
+    .target(
+      name: "QuirePostgres",
+      dependencies: [
+        "QuireDatabase", "QuireStorage", .target(name: "CPQ", condition: .when(traits: ["Postgres"])),
+        .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+      ],
+      swiftSettings: settings
+    ),
+    .executableTarget(
+      name: "quire-postgres",
+      dependencies: [
+        "QuireDatabase", "QuirePostgres", "QuireStorage", "QuireTesting",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings
+    ),
     .executableTarget(
       name: "quire-torture",
       dependencies: [
@@ -180,10 +219,12 @@ let package = Package(
       dependencies: [
         "QuireDatabase",
         "QuireIndexes",
+        "QuireLZ4",
         "QuireRelationships",
         "QuireStorage",
         "QuireTesting",
         "QuireViews",
+        liblz4,
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings
@@ -202,11 +243,23 @@ let package = Package(
       ],
       swiftSettings: safeSettings
     ),
+    // An app as its users write them; its test is Tests/chat.
+    .executableTarget(
+      name: "quire-chat",
+      dependencies: [
+        "Quire", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "FlyingFox", package: "FlyingFox", condition: .when(traits: ["Example"])),
+        .product(name: "FlyingSocks", package: "FlyingFox", condition: .when(traits: ["Example"])),
+      ],
+      resources: [.embedInCode("Page/chat.html")],
+      packageAccess: false, swiftSettings: safeSettings
+    ),
     .testTarget(
       name: "QuireStorageTests",
       dependencies: ["QuireStorage", "QuireTesting"],
       swiftSettings: settings
     ),
+    .testTarget(name: "QuireLZ4Tests", dependencies: ["QuireLZ4", "QuireTesting", liblz4], swiftSettings: settings),
     .testTarget(
       name: "QuireDatabaseTests",
       dependencies: [
@@ -232,6 +285,14 @@ let package = Package(
       swiftSettings: settings
     ),
     .testTarget(
+      name: "QuirePostgresTests",
+      dependencies: [
+        "QuireDatabase", "QuireIndexes", "QuirePostgres", "QuireStorage", "QuireTesting",
+        .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+      ],
+      swiftSettings: settings
+    ),
+    .testTarget(
       name: "CrashTests",
       dependencies: ["QuireDatabase", "QuireStorage", "QuireTesting"],
       swiftSettings: settings
@@ -253,11 +314,17 @@ let package = Package(
     .testTarget(
       name: "QuireIndexesTests", dependencies: ["QuireDatabase", "QuireIndexes", "QuireTesting", "QuireViews"],
       swiftSettings: settings),
+    .testTarget(
+      name: "QuireObservationTests",
+      dependencies: [
+        "QuireDatabase", "QuireFullText", "QuireIndexes", "QuireObservation", "QuireTesting",
+        "QuireText", "QuireViews",
+      ], swiftSettings: settings),
     // What the guides and the comments show, compiled.
     .testTarget(
       name: "ListingTests",
       dependencies: [
-        "Quire", "QuireStorage", "QuireTesting", "YapCompat", "YapExtensions",
+        "Quire", "QuireObservation", "QuirePostgres", "QuireStorage", "QuireTesting", "YapCompat", "YapExtensions",
         .product(name: "Logging", package: "swift-log"),
       ], swiftSettings: settings),
     .testTarget(name: "QuickstartTests", dependencies: ["quickstart"], swiftSettings: settings),

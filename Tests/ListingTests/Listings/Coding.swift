@@ -16,6 +16,13 @@ extension RowCollection where Object == Song, Metadata == NoMetadata {
   }
 }
 
+/// What an app tells its types.
+struct Genres: Sendable { var names: [String] }
+
+extension CodingUserInfoKey {
+  fileprivate static let genres = CodingUserInfoKey(rawValue: "genres").unsafelyUnwrapped
+}
+
 enum CodingListings {
   enum FiveStars: DefaultProvider { static let defaultValue = 5 }
 
@@ -40,6 +47,11 @@ enum CodingListings {
 
   static func upgradeOnce() -> String {
     let coder = RowCoder<Song>.binary.upgrading(from: SongV1.self) { old in Song(title: old.name, seconds: 0) }
+    return RowCollection<Song, NoMetadata>("songs", coder: coder).name
+  }
+
+  static func tell(_ genres: Genres) -> String {
+    let coder = RowCoder<Song>.json.withUserInfo([.genres: genres])
     return RowCollection<Song, NoMetadata>("songs", coder: coder).name
   }
 

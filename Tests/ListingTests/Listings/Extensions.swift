@@ -3,8 +3,8 @@
 import Quire
 
 enum ExtensionListings {
-  struct Song: Codable, Sendable { var title: String }
-  struct PlayState: Codable, Sendable { var plays: Int }
+  struct Song: Codable, Equatable, Sendable { var title: String }
+  struct PlayState: Codable, Equatable, Sendable { var plays: Int }
 }
 
 private typealias Song = ExtensionListings.Song

@@ -70,7 +70,7 @@ extension GettingStarted {
     let plays = try db.read { tx in try tx[.songs].metadata("s1")?.plays }
     let count = try db.read { tx in tx[.songs].count }
     let page = try db.read { tx in tx[.songs].rows("s1"..<"s9").prefix(20).map(\.object.title) }
-    let newest = try db.read { tx in tx[.songs].rows(prefix: "s").reversed().first { _ in true }?.key }
+    let newest = try db.read { tx in tx[.songs].rows(prefix: "s").reversed().first?.key }
     return "\(song?.title ?? "") \(plays ?? 0) \(count) \(page.count) \(newest ?? "")"
   }
 

@@ -93,8 +93,8 @@ enum WatchingListings {
     var titles: [[String?]] = []
     let jazz = RowCollection.songs.query { $0.tags.contains("jazz") }.order(by: \.year)
     for try await update in try db.updates(of: jazz) {
-      try update.snapshot.read { tx in
-        try update.diff.apply(to: &titles) { path in try tx[.songs].get(update.keys[path.row])?.title }
+      titles = try await update.snapshot.read { [titles] tx in
+        try update.diff.applied(to: titles) { path in try tx[.songs].get(update.keys[path.row])?.title }
       }
     }
   }

@@ -1,18 +1,10 @@
-// The listings of what tests are made with: of `SimulatedDisk`, `HeldCall`, `ReferenceModel` and `TortureHistory`.
+// The listings of what this package's tests are made with: of `HeldCall`, `ReferenceModel` and
+// `TortureHistory`.
 
 import QuireStorage
 import QuireTesting
 
 enum SimulationListings {
-  static func crash() throws -> SimulatedDisk {
-    let disk = SimulatedDisk()
-    let file = try disk.open("/db", .createNew)
-    // Writes to the file, synchronizes it, and writes again.
-    let after = disk.crashImage(.random(42))  // what the machine may find when it is switched on again
-    _ = file
-    return after
-  }
-
   static func hold(_ disk: SimulatedDisk) -> Bool {
     let sync = disk.hold(.synchronize, of: "/db-log0")
     let isInFlight = sync.awaitCall()  // the sync of a thread that commits is in flight

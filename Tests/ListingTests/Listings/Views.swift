@@ -50,9 +50,9 @@ extension ViewListings {
     _ db: Database, _ byAlbum: AutoView<ViewListings.Song, NoMetadata>, _ titles: inout [[String?]]
   ) async throws {
     for try await update in try db.updates(of: ViewMappings(byAlbum, groups: ["a1", "a2"])) {
-      try update.snapshot.read { tx in
+      titles = try await update.snapshot.read { [titles] tx in
         let view = try tx.view(byAlbum)
-        try update.diff.apply(to: &titles) { path in try view.object(at: path, update.mappings)?.title }
+        return try update.diff.applied(to: titles) { path in try view.object(at: path, update.mappings)?.title }
       }
     }
   }

@@ -6,7 +6,8 @@ import Testing
 struct CitedNames {
   /// Words that guides mark as code and that are names of RocksDB, of UIKit, of JavaScript, or bytes in the file.
   static let foreignNames: Set<String> = [
-    "MultiGet", "NaN", "QuireLog", "beginBackgroundTask", "memoryCommits", "nextCollectionID",
+    "MultiGet", "NaN", "QuireLog", "applicationProtectedDataDidBecomeAvailable",
+    "applicationProtectedDataWillBecomeUnavailable", "memoryCommits", "nextCollectionID",
   ]
   /// Guides in which names of other databases, or former names, stand beside those of today.
   static let translatingGuides: Set<String> = [

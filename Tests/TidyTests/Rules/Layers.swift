@@ -26,7 +26,7 @@ struct Layers {
       folders: [
         "Errors", "Diagnostics", "Compression", "Coding", "Encryption", "Collections", "Changes", "ObjectCache",
         "Catalog", "Feed", "Core", "Transaction", "Extensions", "Rows", "Values", "Database", "Following",
-        "Registration", "Observation", "Rewriting", "Control", "Salvage",
+        "Registration", "Observation", "Rewriting", "Suspending", "Control", "Salvage",
       ],
       upward: [
         // Places where `Extensions` keeps what it has of a database and of a transaction: what is registered, what
@@ -42,6 +42,9 @@ struct Layers {
     Layers(
       module: "QuireIndexes",
       folders: ["Values", "Conditions", "Declaring", "Storage", "Planning", "Registering", "Querying"]),
+    Layers(
+      module: "QuirePostgres",
+      folders: ["Telling", "Texts", "Connection", "Declaring", "Encoding", "Sink", "Mirroring", "Rows", "Hub"]),
     Layers(module: "QuireText", folders: ["Unicode", "Stemming", "Tokenizing"]),
     Layers(
       module: "QuireFullText",
@@ -51,6 +54,7 @@ struct Layers {
       ]),
     Layers(
       module: "QuireViews", folders: ["Sorting", "Storage", "Views", "Mappings", "Changes", "Screen"]),
+    Layers(module: "QuireObservation", folders: ["Queries", "Rows", "Views", "SwiftUI"]),
     // `Core` has the four types that hold each other, databases, connections, transactions and extensions, with what
     // they store; what apps call of them stands above, in extensions.
     Layers(
@@ -63,8 +67,8 @@ struct Layers {
     Layers(
       module: "QuireTesting",
       folders: [
-        "Schedules", "Disk", "Decoder", "Comparing", "Database", "Torture", "Rows", "Rot", "Fixtures", "Footprint",
-        "History",
+        "Schedules", "Disk", "Decoder", "Comparing", "Database", "Torture", "Rows", "Driver", "Rot", "Fixtures",
+        "Footprint", "History",
       ]),
   ]
 
@@ -123,7 +127,7 @@ struct Layers {
   }
 
   /// Names of members that types of the system have, too: their uses say nothing.
-  private static let systemMembers: Set<String> = ["boolValue", "doubleValue", "removeValue"]
+  private static let systemMembers: Set<String> = ["boolValue", "doubleValue", "removeValue", "resume"]
 
   /// The lowest layer that declares a member, for members that extensions alone add to types of lower layers.
   ///

@@ -9,8 +9,12 @@ enum ModuleImports {
     "CQuirePlatform": [],
     // SQLite is linked by the importer and nowhere else.
     "CSQLite3": [],
+    // libpq is linked by the mirror and nowhere else.
+    "CPQ": [],
     "QuireStorage": ["CQuirePlatform"],
-    "QuireDatabase": ["QuireStorage", "CLZ4", "CQuirePlatform"],
+    // Blocks of LZ4 where the system has no liblz4.
+    "QuireLZ4": [],
+    "QuireDatabase": ["QuireStorage", "QuireLZ4", "CLZ4", "CQuirePlatform"],
     // Extensions see what a third party sees: the public API of QuireDatabase and nothing else.
     "QuireViews": ["QuireDatabase"],
     "QuireRelationships": ["QuireDatabase"],
@@ -20,6 +24,8 @@ enum ModuleImports {
     "Quire": [
       "QuireStorage", "QuireDatabase", "QuireFullText", "QuireIndexes", "QuireText", "QuireViews", "QuireRelationships",
     ],
+    // What screens observe: beside Quire, so that nobody else imports Observation and SwiftUI.
+    "QuireObservation": ["QuireDatabase", "QuireIndexes", "QuireViews"],
     // What Foundation's archives hold, for who reads rows that were stored as such.
     "QuireArchives": [],
     "YapCompat": ["Quire", "QuireArchives", "QuireDatabase", "QuireViews", "QuireRelationships"],
@@ -28,14 +34,18 @@ enum ModuleImports {
     "quiredb": ["QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews"],
     "QuireImporting": ["CSQLite3", "QuireArchives", "QuireStorage", "QuireDatabase"],
     "quire-import": ["QuireDatabase", "QuireImporting"],
+    "QuirePostgres": ["CPQ", "QuireStorage", "QuireDatabase"],
+    "quire-postgres": ["QuireStorage", "QuireDatabase", "QuirePostgres", "QuireTesting"],
     "quire-torture": [
       "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireText", "QuireFullText",
       "QuireTesting",
     ],
     "quire-fuzz": [
-      "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireTesting",
+      "QuireStorage", "QuireDatabase", "QuireIndexes", "QuireRelationships", "QuireViews", "QuireTesting", "QuireLZ4",
+      "CLZ4",
     ],
     "quickstart": ["Quire"],
+    "quire-chat": ["Quire"],
     "planted-bugs": [],
   ]
 
@@ -85,6 +95,7 @@ struct ModuleImportsTests {
     arguments: [
       ("QuireStorage", "import QuireDatabase"),
       ("QuireStorage", "internal import CLZ4"),
+      ("QuireLZ4", "internal import CLZ4"),
       ("QuireDatabase", "@_exported public import QuireViews"),
       ("QuireDatabase", "@testable import QuireTesting"),
       ("QuireViews", "import struct QuireStorage.PageNumber"),
@@ -93,6 +104,7 @@ struct ModuleImportsTests {
       ("QuireDatabase", "import CSQLite3"),
       ("quiredb", "internal import CSQLite3"),
       ("quire-import", "import CSQLite3"),
+      ("quire-postgres", "import CPQ"),
       ("quickstart", "import QuireDatabase"),
     ])
   func importUpwardsIsFound(module: String, line: String) {

@@ -12,7 +12,9 @@ enum Words {
   /// Modules that spell another project's names on purpose.
   static let translatingModules: Set<String> = ["YapCompat"]
   /// Modules with a terminal of their own.
-  static let printingModules: Set<String> = ["quiredb", "quire-torture", "quire-fuzz", "quickstart", "planted-bugs"]
+  static let printingModules: Set<String> = [
+    "quiredb", "quire-torture", "quire-fuzz", "quickstart", "quire-chat", "quire-postgres", "planted-bugs",
+  ]
   /// Files outside the tests that may call `fatalError`, each with the reason.
   static let fatalErrorAllowed: [String: String] = [:]
 

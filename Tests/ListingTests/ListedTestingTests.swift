@@ -1,0 +1,22 @@
+// What the tests of the guide “Testing your app” find.
+
+import Quire
+import QuireTesting
+import Testing
+
+@Suite("The crash tests of the guides") struct ListedTestingTests {
+  @Test func thePlantedBugOfTheGuideIsFoundAndItsMendIsSound() throws {
+    let failure = #expect(throws: CrashTestFailure.self) { try TestingListings.testPlays(PlayTotal()) }
+    #expect(failure?.finding.hasPrefix("the extension “songs.plays”: found ") == true)
+    #expect(failure?.operations.contains { $0.contains("replace the metadata of songs/") } == true)
+    var mended = PlayTotal()
+    mended.halves = .metadata
+    try TestingListings.testPlays(mended)
+  }
+
+  @Test func theWordIndexOfTheGuideIsSound() throws { try TestingListings.testWords() }
+
+  @Test func whatACommitHasStoredIsThereAfterThePowerCut() throws {
+    #expect(try TestingListings.lose()?.title == "Blue Train")
+  }
+}
