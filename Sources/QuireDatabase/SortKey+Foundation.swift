@@ -9,9 +9,9 @@
 extension Date: SortKey {
   /// By the seconds since 2001, as a `Double`.
   public func append(to bytes: inout [UInt8]) { timeIntervalSinceReferenceDate.append(to: &bytes) }
-  public init?(sortBytes: [UInt8]) {
-    guard let seconds = Double(sortBytes: sortBytes) else { return nil }
-    self.init(timeIntervalSinceReferenceDate: seconds)
+  public static func fromSortBytes(_ sortBytes: [UInt8]) -> Self? {
+    guard let seconds = Double.fromSortBytes(sortBytes) else { return nil }
+    return Self(timeIntervalSinceReferenceDate: seconds)
   }
   public static var unorderedBytes: [UInt8]? { Double.unorderedBytes }
 }
@@ -26,9 +26,9 @@ extension UUID: SortKey {
     ]
   }
 
-  public init?(sortBytes bytes: [UInt8]) {
+  public static func fromSortBytes(_ bytes: [UInt8]) -> Self? {
     guard bytes.count == 16 else { return nil }
-    self.init(
+    return Self(
       uuid: (
         bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7], bytes[8], bytes[9], bytes[10],
         bytes[11], bytes[12], bytes[13], bytes[14], bytes[15]
@@ -39,9 +39,9 @@ extension UUID: SortKey {
 extension Data: SortKey {
   /// In the order of the bytes, as `[UInt8]`.
   public func append(to bytes: inout [UInt8]) { appendDelimited(self, to: &bytes) }
-  public init?(sortBytes: [UInt8]) {
+  public static func fromSortBytes(_ sortBytes: [UInt8]) -> Self? {
     guard let bytes = undelimited(sortBytes) else { return nil }
-    self.init(bytes)
+    return Self(bytes)
   }
 }
 

@@ -33,8 +33,9 @@ public protocol SortKey: SendableMetatype {
 
   /// The value of such bytes, which is equal to the one that they were made of; nil if they are of none, or if the type
   /// does not come back from its bytes, as by default. What does is read from indexes, or out of stored rows, without
-  /// the object; of values that are equal, such as 0.0 and -0.0, either may come then.
-  init?(sortBytes: [UInt8])
+  /// the object; of values that are equal, such as 0.0 and -0.0, either may come then. No initializer, which would be one
+  /// more answer to `UUID.init` and `Data.init` in apps.
+  static func fromSortBytes(_ sortBytes: [UInt8]) -> Self?
 
   /// The bytes of the value that stands for none, which is neither below nor above a value that is there, and comes
   /// before all of these. Nil, the default, if there is none.
@@ -44,7 +45,7 @@ public protocol SortKey: SendableMetatype {
 extension SortKey {
   public static var unorderedBytes: [UInt8]? { nil }
   public static var absentBytes: [UInt8]? { nil }
-  public init?(sortBytes: [UInt8]) { return nil }
+  public static func fromSortBytes(_ sortBytes: [UInt8]) -> Self? { nil }
 
   /// The value's bytes. Allocates them.
   public var sortBytes: [UInt8] {
@@ -56,9 +57,9 @@ extension SortKey {
 
 extension SortKey where Self: RawRepresentable, RawValue: SortKey {
   public func append(to bytes: inout [UInt8]) { rawValue.append(to: &bytes) }
-  public init?(sortBytes: [UInt8]) {
-    guard let raw = RawValue(sortBytes: sortBytes) else { return nil }
-    self.init(rawValue: raw)
+  public static func fromSortBytes(_ sortBytes: [UInt8]) -> Self? {
+    guard let raw = RawValue.fromSortBytes(sortBytes) else { return nil }
+    return Self(rawValue: raw)
   }
   public static var unorderedBytes: [UInt8]? { RawValue.unorderedBytes }
 }
@@ -70,9 +71,9 @@ extension SortKey where Self: FixedWidthInteger {
     unsafe withUnsafeBytes(of: (self ^ sign).bigEndian) { unsafe bytes.append(contentsOf: $0) }
   }
 
-  public init?(sortBytes: [UInt8]) {
+  public static func fromSortBytes(_ sortBytes: [UInt8]) -> Self? {
     guard let word = Self(bigEndianBytes: sortBytes) else { return nil }
-    self = word ^ (Self.isSigned ? (1 as Self) << (Self.bitWidth - 1) : 0)
+    return word ^ (Self.isSigned ? (1 as Self) << (Self.bitWidth - 1) : 0)
   }
 }
 
@@ -87,25 +88,25 @@ extension UInt16: SortKey {}
 
 extension Int8: SortKey {
   public func append(to bytes: inout [UInt8]) { bytes.append(UInt8(bitPattern: self) ^ 0x80) }
-  public init?(sortBytes: [UInt8]) {
+  public static func fromSortBytes(_ sortBytes: [UInt8]) -> Self? {
     guard sortBytes.count == 1 else { return nil }
-    self = Int8(bitPattern: sortBytes[0] ^ 0x80)
+    return Int8(bitPattern: sortBytes[0] ^ 0x80)
   }
 }
 
 extension UInt8: SortKey {
   public func append(to bytes: inout [UInt8]) { bytes.append(self) }
-  public init?(sortBytes: [UInt8]) {
+  public static func fromSortBytes(_ sortBytes: [UInt8]) -> Self? {
     guard sortBytes.count == 1 else { return nil }
-    self = sortBytes[0]
+    return sortBytes[0]
   }
 }
 
 extension Bool: SortKey {
   public func append(to bytes: inout [UInt8]) { bytes.append(self ? 1 : 0) }
-  public init?(sortBytes: [UInt8]) {
+  public static func fromSortBytes(_ sortBytes: [UInt8]) -> Self? {
     guard sortBytes == [0] || sortBytes == [1] else { return nil }
-    self = sortBytes == [1]
+    return sortBytes == [1]
   }
 }
 
@@ -122,10 +123,10 @@ extension Double: SortKey {
     return pattern >> 63 == 0 ? pattern | 1 << 63 : ~pattern
   }
 
-  public init?(sortBytes: [UInt8]) {
-    guard let word = UInt64(sortBytes: sortBytes) else { return nil }
-    self.init(bitPattern: word >> 63 == 1 ? word & ~(1 << 63) : ~word)
-    if isNaN { self = .nan }
+  public static func fromSortBytes(_ sortBytes: [UInt8]) -> Self? {
+    guard let word = UInt64.fromSortBytes(sortBytes) else { return nil }
+    let value = Self(bitPattern: word >> 63 == 1 ? word & ~(1 << 63) : ~word)
+    return value.isNaN ? .nan : value
   }
 
   public static var unorderedBytes: [UInt8]? { Double.nan.sortBytes }
@@ -133,26 +134,26 @@ extension Double: SortKey {
 
 extension Float: SortKey {
   public func append(to bytes: inout [UInt8]) { Double(self).append(to: &bytes) }
-  public init?(sortBytes: [UInt8]) {
-    guard let wide = Double(sortBytes: sortBytes) else { return nil }
-    self.init(wide)
+  public static func fromSortBytes(_ sortBytes: [UInt8]) -> Self? {
+    guard let wide = Double.fromSortBytes(sortBytes) else { return nil }
+    return Self(wide)
   }
   public static var unorderedBytes: [UInt8]? { Double.unorderedBytes }
 }
 
 extension String: SortKey {
   public func append(to bytes: inout [UInt8]) { appendDelimited(utf8, to: &bytes) }
-  public init?(sortBytes: [UInt8]) {
+  public static func fromSortBytes(_ sortBytes: [UInt8]) -> Self? {
     guard let bytes = undelimited(sortBytes), let text = String(validating: bytes, as: UTF8.self) else { return nil }
-    self = text
+    return text
   }
 }
 
 extension [UInt8]: SortKey {
   public func append(to bytes: inout [UInt8]) { appendDelimited(self, to: &bytes) }
-  public init?(sortBytes: [UInt8]) {
+  public static func fromSortBytes(_ sortBytes: [UInt8]) -> Self? {
     guard let bytes = undelimited(sortBytes) else { return nil }
-    self = bytes
+    return bytes
   }
 }
 
@@ -205,13 +206,10 @@ extension Optional: SortKey where Wrapped: SortKey {
     self.append(to: &bytes)
   }
 
-  public init?(sortBytes: [UInt8]) {
-    if sortBytes == [0] {
-      self = .none
-    } else {
-      guard sortBytes.first == 1, let value = Wrapped(sortBytes: Array(sortBytes.dropFirst())) else { return nil }
-      self = .some(value)
-    }
+  public static func fromSortBytes(_ sortBytes: [UInt8]) -> Self? {
+    if sortBytes == [0] { return .some(.none) }
+    guard sortBytes.first == 1, let value = Wrapped.fromSortBytes(Array(sortBytes.dropFirst())) else { return nil }
+    return .some(.some(value))
   }
 
   public static var unorderedBytes: [UInt8]? { Wrapped.unorderedBytes.map { [1] + $0 } }

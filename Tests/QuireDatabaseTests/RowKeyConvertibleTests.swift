@@ -14,22 +14,22 @@ import Testing
     var random = SeededRandom(seed: 1)
     var numbers: [Int64] = [.min, .min + 1, -1_000_000, -100, -99, -10, -9, -1, 0, 1, 9, 10, 99, 100, .max - 1, .max]
     for _ in 0..<2000 { numbers.append(Int64(truncatingIfNeeded: random.next()) >> Int64(random.below(64))) }
-    for number in numbers { #expect(Int64(rowKey: number.rowKey) == number) }
+    for number in numbers { #expect(Int64.fromRowKey(number.rowKey) == number) }
     let sorted = Set(numbers).sorted()
     let keys = sorted.map(\.rowKey)
     #expect(zip(keys, keys.dropFirst()).allSatisfy { $0.utf8.lexicographicallyPrecedes($1.utf8) })
-    #expect(UInt64(rowKey: UInt64.max.rowKey) == .max && 42.rowKey == "b42" && (-42).rowKey == "-y57")
+    #expect(UInt64.fromRowKey(UInt64.max.rowKey) == .max && 42.rowKey == "b42" && (-42).rowKey == "-y57")
     for odd in ["", "a", "b4", "a42", "042", "b04", "-", "-y", "-y99", "-z9", "b4x", "c256", "é"] {
-      #expect(UInt8(rowKey: odd) == nil, "\(odd)")
+      #expect(UInt8.fromRowKey(odd) == nil, "\(odd)")
     }
   }
 
   @Test("Keys of UUIDs are in the order of their bytes, and come back")
   func identifiers() {
     let ids = (0..<200).map { _ in UUID() }.sorted { $0.uuidString < $1.uuidString }
-    for id in ids { #expect(UUID(rowKey: id.rowKey) == id && SongID(rowKey: id.rowKey)?.rawValue == id) }
-    #expect(UUID(rowKey: UUID().uuidString.lowercased()) == nil)
-    #expect(Slot.allCases.map(\.rowKey) == ["a1", "c200"] && Slot(rowKey: "a2") == nil)
+    for id in ids { #expect(UUID.fromRowKey(id.rowKey) == id && SongID.fromRowKey(id.rowKey)?.rawValue == id) }
+    #expect(UUID.fromRowKey(UUID().uuidString.lowercased()) == nil)
+    #expect(Slot.allCases.map(\.rowKey) == ["a1", "c200"] && Slot.fromRowKey("a2") == nil)
   }
 
   @Test("Rows are stored, found and removed by identifiers")

@@ -44,7 +44,7 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
   private func keys(
     _ db: Database, _ condition: (Fields<Entry, NoMetadata>) throws -> EntryCondition
   ) throws -> [Int] {
-    try db.read { tx in try tx[.entries].find(condition).keys.compactMap { Int(rowKey: $0) } }
+    try db.read { tx in try tx[.entries].find(condition).keys.compactMap { Int.fromRowKey($0) } }
   }
 
   @Test func offsetsAndLimitsHoldForOneKey() throws {
@@ -91,7 +91,7 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
         (Fields().key < -3 && Fields().number == -7, { $0 < -3 && $0 % 50 == -7 }),
       ]
       for (condition, isTrue) in conditions {
-        let wanted = all.filter { Int(rowKey: $0).map(isTrue) ?? false }
+        let wanted = all.filter { Int.fromRowKey($0).map(isTrue) ?? false }
         let found = tx[.entries].find(condition)
         #expect(try found.orderByKey().keys == wanted)
         #expect(try found.orderByKey(descending: true).keys == wanted.reversed())
@@ -141,7 +141,7 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
   @Test func selectionsAreFoundOrTested() throws {
     let db = try database(isIndexed: true)
     let even = EntryCondition.rows("even") { tx in
-      let keys = tx[.entries].keys.filter { Int(rowKey: $0)?.isMultiple(of: 2) ?? false }
+      let keys = tx[.entries].keys.filter { Int.fromRowKey($0)?.isMultiple(of: 2) ?? false }
       return try keys.compactMap { try tx[.entries].rowID($0) }
     }
     try db.read { tx throws in
@@ -156,7 +156,7 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
   @Test(arguments: [false, true]) func selectionsComeInTheOrderOfKeys(isIndexed: Bool) async throws {
     let db = try database(isIndexed: isIndexed)
     let even = EntryCondition.rows("even") { tx in
-      let keys = tx[.entries].keys.filter { Int(rowKey: $0)?.isMultiple(of: 2) ?? false }
+      let keys = tx[.entries].keys.filter { Int.fromRowKey($0)?.isMultiple(of: 2) ?? false }
       return try keys.compactMap { try tx[.entries].rowID($0) }
     }
     let condition = even && (Fields().number < 5 || Fields().key >= 490)
@@ -164,7 +164,7 @@ private struct EntryID: RawRepresentable, RowKeyConvertible, Comparable {
     func check(_ shown: [String]) async throws {
       try await db.read { tx throws in
         let wanted = tx[.entries].rows.filter { row in
-          guard let number = Int(rowKey: row.key) else { return false }
+          guard let number = Int.fromRowKey(row.key) else { return false }
           return number.isMultiple(of: 2) && (row.object.number < 5 || number >= 490)
         }.map(\.key).sorted { $1.utf8.lexicographicallyPrecedes($0.utf8) }
         #expect(try tx[.entries].find(condition).orderByKey().keys == wanted.reversed())

@@ -94,7 +94,7 @@ public struct ExtensionStore {
       persistent && isPersistent
       ? try state.extensionCatalog.storedValue(valueName, of: id)
       : try state.forest().values[id]?[ByteString(valueName)]
-    return bytes.flatMap { Value(extensionBytes: $0) }
+    return bytes.flatMap { Value.fromExtensionBytes($0) }
   }
 
   /// What `make` makes of the extension's values (of a stored one: of those that are stored) and of what it was
@@ -254,23 +254,24 @@ public struct ExtensionLife: Hashable, Sendable {
 public protocol ExtensionValue {
   /// The value as bytes that tell its type.
   var extensionBytes: [UInt8] { get }
-  /// The value of such bytes; nil if they are of another type.
-  init?(extensionBytes: [UInt8])
+  /// The value of such bytes; nil if they are of another type. No initializer, which would be one more answer to
+  /// `String.init` in apps.
+  static func fromExtensionBytes(_ bytes: [UInt8]) -> Self?
 }
 
 extension Bool: ExtensionValue {
   public var extensionBytes: [UInt8] { [1, self ? 1 : 0] }
-  public init?(extensionBytes bytes: [UInt8]) {
+  public static func fromExtensionBytes(_ bytes: [UInt8]) -> Self? {
     guard bytes.count == 2, bytes[0] == 1, bytes[1] <= 1 else { return nil }
-    self = bytes[1] == 1
+    return bytes[1] == 1
   }
 }
 
 extension Int: ExtensionValue {
   public var extensionBytes: [UInt8] { [2] + Int64(self).littleEndianBytes }
-  public init?(extensionBytes bytes: [UInt8]) {
+  public static func fromExtensionBytes(_ bytes: [UInt8]) -> Self? {
     guard let word = Self.word(bytes, 2), let value = Int(exactly: Int64(bitPattern: word)) else { return nil }
-    self = value
+    return value
   }
 
   fileprivate static func word(_ bytes: [UInt8], _ tag: UInt8) -> UInt64? {
@@ -281,24 +282,24 @@ extension Int: ExtensionValue {
 
 extension Double: ExtensionValue {
   public var extensionBytes: [UInt8] { [3] + bitPattern.littleEndianBytes }
-  public init?(extensionBytes bytes: [UInt8]) {
+  public static func fromExtensionBytes(_ bytes: [UInt8]) -> Self? {
     guard let word = Int.word(bytes, 3) else { return nil }
-    self.init(bitPattern: word)
+    return Self(bitPattern: word)
   }
 }
 
 extension String: ExtensionValue {
   public var extensionBytes: [UInt8] { [4] + utf8 }
-  public init?(extensionBytes bytes: [UInt8]) {
+  public static func fromExtensionBytes(_ bytes: [UInt8]) -> Self? {
     guard bytes.first == 4, let text = String(validating: bytes.dropFirst(), as: UTF8.self) else { return nil }
-    self = text
+    return text
   }
 }
 
 extension [UInt8]: ExtensionValue {
   public var extensionBytes: [UInt8] { [5] + self }
-  public init?(extensionBytes bytes: [UInt8]) {
+  public static func fromExtensionBytes(_ bytes: [UInt8]) -> Self? {
     guard bytes.first == 5 else { return nil }
-    self = Array(bytes.dropFirst())
+    return Array(bytes.dropFirst())
   }
 }

@@ -19,29 +19,30 @@
 public protocol RowKeyConvertible {
   /// The key.
   var rowKey: String { get }
-  /// The identifier of a key; nil if it is none of such an identifier.
-  init?(rowKey: String)
+  /// The identifier of a key; nil if it is none of such an identifier. No initializer, which would be one more answer to
+  /// `UUID.init` and `String.init` in apps.
+  static func fromRowKey(_ rowKey: String) -> Self?
 }
 
 extension String: RowKeyConvertible {
   public var rowKey: String { self }
-  public init?(rowKey: String) { self = rowKey }
+  public static func fromRowKey(_ rowKey: String) -> Self? { rowKey }
 }
 
 extension RowKeyConvertible where Self: RawRepresentable, RawValue: RowKeyConvertible {
   public var rowKey: String { rawValue.rowKey }
-  public init?(rowKey: String) {
-    guard let raw = RawValue(rowKey: rowKey) else { return nil }
-    self.init(rawValue: raw)
+  public static func fromRowKey(_ rowKey: String) -> Self? {
+    guard let raw = RawValue.fromRowKey(rowKey) else { return nil }
+    return Self(rawValue: raw)
   }
 }
 
 extension UUID: RowKeyConvertible {
   /// As `uuidString`: 36 characters, which are in the order of the bytes.
   public var rowKey: String { uuidString }
-  public init?(rowKey: String) {
+  public static func fromRowKey(_ rowKey: String) -> Self? {
     guard let uuid = UUID(uuidString: rowKey), uuid.uuidString.utf8.elementsEqual(rowKey.utf8) else { return nil }
-    self = uuid
+    return uuid
   }
 }
 
@@ -55,7 +56,7 @@ extension RowKeyConvertible where Self: FixedWidthInteger {
     return "-" + String(UnicodeScalar(IntegerKey.lastLetter - count)) + IntegerKey.complement(digits)
   }
 
-  public init?(rowKey: String) {
+  public static func fromRowKey(_ rowKey: String) -> Self? {
     let isNegative = rowKey.utf8.first == IntegerKey.minus
     let digits = rowKey.utf8.dropFirst(isNegative ? 2 : 1)
     guard digits.allSatisfy({ (0x30...0x39).contains($0) }), let text = String(Substring(digits)) as String?,
@@ -63,7 +64,7 @@ extension RowKeyConvertible where Self: FixedWidthInteger {
       // Each number has one key.
       number.rowKey.utf8.elementsEqual(rowKey.utf8)
     else { return nil }
-    self = number
+    return number
   }
 }
 
@@ -123,7 +124,7 @@ extension RowReading {
 
 extension Row {
   /// The identifier that the row is stored under; nil if its key is none of this type.
-  public func id<ID: RowKeyConvertible>(as: ID.Type = ID.self) -> ID? { ID(rowKey: key) }
+  public func id<ID: RowKeyConvertible>(as: ID.Type = ID.self) -> ID? { ID.fromRowKey(key) }
 }
 
 extension WritableRows {

@@ -23,7 +23,7 @@ struct StoredValues<Object: Sendable, Metadata: Sendable, Value: SortKey> {
       var value: Value?
       if comesBack {
         let isTold = fields.hasValue(field) { bytes in
-          value = Value(sortBytes: unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) })
+          value = Value.fromSortBytes(unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) })
           return true
         }
         comesBack = isTold == nil || value != nil

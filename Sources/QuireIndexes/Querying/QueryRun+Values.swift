@@ -11,7 +11,7 @@ extension QueryRun {
     values.reserveCapacity(rowIDs.count)
     try view.trees.records.withValues(for: rowIDs) { index, bytes in
       try view.withRecord(rowIDs[index], bytes) { record in
-        if let value = record.values(at: place).first.flatMap({ Value(sortBytes: $0) }) { values.append(value) }
+        if let value = record.values(at: place).first.flatMap({ Value.fromSortBytes($0) }) { values.append(value) }
       }
     }
     return values.count == rowIDs.count ? values : nil
@@ -52,7 +52,7 @@ extension QueryRun {
         try view.withRecord(rowID, bytes) { view.value(column.id, $0) }
       }
       // A value that was cut need not be alone with its beginning.
-      guard let bytes = found, bytes.count < IndexKey.columnByteCount, let value = Value(sortBytes: bytes) else {
+      guard let bytes = found, bytes.count < IndexKey.columnByteCount, let value = Value.fromSortBytes(bytes) else {
         return nil
       }
       let prefix = first.keyBytes(bytes)

@@ -33,7 +33,7 @@ final class PlayWriter: ExtensionWriter {
 
   func didChange(_ change: RowChange) throws {
     guard let rowID = change.rowID else { return }
-    let before = try plays.value(for: rowID).flatMap { Int(extensionBytes: $0) } ?? 0
+    let before = try plays.value(for: rowID).flatMap { Int.fromExtensionBytes($0) } ?? 0
     let after = try change.metadata(in: .songs)?.plays ?? 0
     try store.set((store.value("total") ?? 0) + after - before, for: "total")
     try plays.put(after.extensionBytes, for: rowID)
