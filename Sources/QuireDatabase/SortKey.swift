@@ -33,8 +33,8 @@ public protocol SortKey: SendableMetatype {
 
   /// The value of such bytes, which is equal to the one that they were made of; nil if they are of none, or if the type
   /// does not come back from its bytes, as by default. What does is read from indexes, or out of stored rows, without
-  /// the object; of values that are equal, such as 0.0 and -0.0, either may come then. No initializer, which would be one
-  /// more answer to `UUID.init` and `Data.init` in apps.
+  /// the object; of values that are equal, such as 0.0 and -0.0, either may come then. No initializer, which would be
+  /// one more answer to `UUID.init` and `Data.init` in apps.
   static func fromSortBytes(_ sortBytes: [UInt8]) -> Self?
 
   /// The bytes of the value that stands for none, which is neither below nor above a value that is there, and comes

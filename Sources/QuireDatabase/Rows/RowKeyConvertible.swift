@@ -19,8 +19,8 @@
 public protocol RowKeyConvertible {
   /// The key.
   var rowKey: String { get }
-  /// The identifier of a key; nil if it is none of such an identifier. No initializer, which would be one more answer to
-  /// `UUID.init` and `String.init` in apps.
+  /// The identifier of a key; nil if it is none of such an identifier. No initializer, which would be one more answer
+  /// to `UUID.init` and `String.init` in apps.
   static func fromRowKey(_ rowKey: String) -> Self?
 }
 
