@@ -81,12 +81,14 @@ package struct ImportReport: Sendable {
 
   /// The report as lines for people.
   package func lines(file: String, isDryRun: Bool) -> [String] {
-    var lines = rowCounts.map { "\($0.rows) rows in “\($0.collection)”" }
-    for (name, count) in coercions.sorted(by: { $0.key < $1.key }) { lines.append("\(count) values became \(name)") }
-    if emptyObjectCount > 0 { lines.append("\(emptyObjectCount) rows have an object without bytes") }
+    var lines = rowCounts.map { "\(counted($0.rows, "row")) in “\($0.collection)”" }
+    for (name, count) in coercions.sorted(by: { $0.key < $1.key }) {
+      lines.append("\(counted(count, "value")) became \(name)")
+    }
+    if emptyObjectCount > 0 { lines.append("\(counted(emptyObjectCount, "row")) without bytes of an object") }
     for left in leftOut { lines.append("left out: \(left.name): \(left.reason)") }
-    let bad = badCount == 0 ? "" : ", \(badCount) rows do not fit"
-    lines.append("\(file): \(rowCount) rows\(isDryRun ? " would be stored" : "")\(bad)")
+    let bad = badCount == 0 ? "" : ", \(counted(badCount, "row")) \(badCount == 1 ? "does" : "do") not fit"
+    lines.append("\(file): \(counted(rowCount, "row"))\(isDryRun ? " would be stored" : "")\(bad)")
     return lines
   }
 }
@@ -109,3 +111,6 @@ extension RowValue.Kind {
     }
   }
 }
+
+/// A number of things, in words.
+private func counted(_ count: Int, _ thing: String) -> String { count == 1 ? "1 \(thing)" : "\(count) \(thing)s" }

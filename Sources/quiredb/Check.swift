@@ -59,7 +59,8 @@ struct Check: ParsableCommand {
     }
     for defect in defects { print(defect) }
     guard defects.isEmpty else {
-      complain("\(defects.count) defects\(defects.count >= limit ? " or more" : "") in \(path)")
+      let count = defects.count == 1 ? "1 defect" : "\(defects.count) defects"
+      complain("\(count)\(defects.count >= limit ? " or more" : "") in \(path)")
       throw ExitCode.failure
     }
     print("\(path): no defects\(hasRows || pagesOnly ? "" : ", and no rows: it is an engine's alone")")

@@ -18,5 +18,6 @@ import Testing
 
   @Test func whatACommitHasStoredIsThereAfterThePowerCut() throws {
     #expect(try TestingListings.lose()?.title == "Blue Train")
+    try TestingListings.cutPower(PlayTotal(), ExtensionListings.Song(title: "Blue Train"))
   }
 }

@@ -23,7 +23,7 @@ import Testing
       try addSong("Marlene on the Wall", "s3", tx)
     }
     try GettingStarted.write(db)
-    #expect(try GettingStarted.read(db) == "Tom's Diner 7 2 2 s2")
+    #expect(try GettingStarted.read(db) == "Tom's Diner 7 4 2 s2")
     #expect(try GettingStarted.seconds(db, "s2") == 1)
     #expect(try db.read { tx in titles(tx) } == ["Tom's Diner", "Luka"])
     #expect(try GettingStarted.show(db) == ("Tom's Diner", false))

@@ -74,18 +74,51 @@ import Testing
     #expect(try await server.save(edited, id: "a3", ifVersion: 1) == .conflict(version: 2))
 
     let start = "\(try server.db.newestCursor(of: .clients))"
-    var events = server.events(after: start).makeAsyncIterator()
     #expect(try await server.save(edited, id: "x", ifVersion: nil) == .saved(version: 1))
-    let event = try #require(try await events.next())
-    #expect(event.changedIDs == ["x"] && event.text.hasPrefix("id: "))
+    let event = try await firstEvent(of: server, after: start)
+    #expect(event.hasPrefix("id: ") && event.hasSuffix("\ndata: x\n\n"))
+    let id = String(event.dropFirst(4).prefix { $0 != "\n" })
     #expect(try await server.save(edited, id: "y", ifVersion: nil) == .saved(version: 1))
-    var resumed = server.events(after: event.id).makeAsyncIterator()
-    #expect(try await resumed.next()?.changedIDs == ["y"])
+    #expect(try await firstEvent(of: server, after: id).hasSuffix("\ndata: y\n\n"))
 
     let copy = folder.path + ".copy"
     try await server.backUp(to: copy)
-    #expect(try await ArticleServer(at: copy).page(0, of: 1).count == 47)
+    let restored = try await ArticleServer(at: copy)
+    #expect(try await restored.page(0, of: 1).count == 47)
+    #expect(try await firstEvent(of: restored, after: id).hasPrefix("event: reload\nid: "))
+    try restored.db.close()
     try server.db.close()
+  }
+
+  /// The text of the first event that a client is sent.
+  private func firstEvent(of server: ArticleServer, after id: String) async throws -> String {
+    struct Enough: Error {}
+    var event = ""
+    do {
+      try await server.sendEvents(after: id) { text in
+        event = text
+        throw Enough()
+      }
+    } catch is Enough {}
+    return event
+  }
+
+  @Test("Attachments go with their letter") func attachments() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("attachments-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder.path) }
+    let db = try Recipes.testDatabase()
+    let files = Recipes.attachments(in: folder)
+    try await db.register(files)
+    try await db.write { tx in try tx[.letters].set(Letter(box: "in", subject: "1", date: Date()), for: "l1") }
+    try await Recipes.attach(Data("picture".utf8), to: "l1", db, files, in: folder)
+    let name = try #require(try names().first)
+    #expect(try Data(contentsOf: folder.appendingPathComponent(name)) == Data("picture".utf8))
+    #expect(try await db.read { tx in try tx.relationship(files).count(toFile: name) } == 1)
+    try await db.write { tx in _ = try tx[.letters].remove("l1") }
+    await db.drain()
+    #expect(try names().isEmpty)
   }
 
   @Test("Pages, unread counts, deletion that can be undone") func letters() async throws {

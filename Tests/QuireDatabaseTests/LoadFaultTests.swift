@@ -157,8 +157,7 @@ import Testing
     @Test("Encrypted rows") func encrypted() throws {
       let db = try Database.inMemory()
       let diary = RowCollection<Diary, String>.diary(KeyRing(current: try testKey(1)))
-      let rows = (0..<300).map { ("d\($0)", Diary.example($0), "mood \($0)" as String?) }
-      try db.write { tx in try tx[diary].load(rows) }
+      try db.write { tx in try tx[diary].load((0..<300).map { ("d\($0)", Diary.example($0), "mood \($0)") }) }
       #expect(try db.hasExamples(diary, 0..<300))
       #expect(try db.keyIDs() == [1])
     }

@@ -114,6 +114,20 @@
       try expect(message, "try db.write { tx in try tx[\"songs\"].set(Song(), for: \"s1\") }")
     }
 
+    @Test("to who misspells a collection") func misspelt() throws {
+      let message = "type 'UndescribedCollection' has no member 'song'"
+      try expect(message, "print(try db.read { tx in try tx[.song].get(\"s1\") as Song? })")
+    }
+
+    @Test("to who counts rows one by one") func counting() throws {
+      try expect(
+        "'count' is unavailable: Rows are counted without reading them",
+        "print(try db.read { tx in tx[.songs].rows(prefix: \"s\").count })")
+      try expect(
+        "'count' is unavailable: Keys are counted without reading them",
+        "print(try db.read { tx in tx[.songs].keys(from: \"a\").count })")
+    }
+
     @Test("to who takes rows for a dictionary") func dictionary() throws {
       try expect(
         "'subscript(_:)' is unavailable: Rows are read by", "try db.write { tx in tx[.songs][\"s1\"] = Song() }")

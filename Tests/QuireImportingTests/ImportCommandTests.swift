@@ -31,7 +31,7 @@ import Testing
     let stopped = try run()
     #expect(stopped.status == 1 && stopped.output.contains("on line 3") && stopped.output.contains("was not made"))
     let dry = try run("--dry-run")
-    #expect(dry.status == 1 && dry.output.contains("2 rows would be stored, 1 rows do not fit"))
+    #expect(dry.status == 1 && dry.output.contains("2 rows would be stored, 1 row does not fit"))
     #expect(try names == ["rows.csv"])
   }
 

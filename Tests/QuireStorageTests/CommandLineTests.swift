@@ -110,7 +110,7 @@ import Testing
       try makeClosed()
       edit(path) { $0[3 * 4096 + 1000] ^= 1 }
       let check = run("check", path, status: 1)
-      #expect(check.contains("page 3") && check.contains("1 defects"))
+      #expect(check.contains("page 3") && check.contains("1 defect "))
       let page = run("page", path, "3")
       #expect(page.contains("should be"))
     }

@@ -69,7 +69,7 @@ extension DatabaseCore {
     do {
       let pending = try writeWithoutWaiting(connection, watch) { tx throws in
         tx.state.writer?.cancellation = job.cancellation
-        return try job.takeWork()(tx)
+        return try job.perform { work in try work(tx) }
       }
       let (result, ticket) = (pending.result, pending.ticket)
       // Here, where one commit comes after the other.

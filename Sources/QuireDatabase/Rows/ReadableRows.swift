@@ -77,6 +77,18 @@ extension RowReading {
     try handle.opened.count { KeyBounds($0, prefix: prefix) }
   }
 
+  /// The number of rows whose keys lie between two keys, the first of them among these; nil stands for the beginning or
+  /// the end. O(log n).
+  public func count(from first: String?, upTo end: String?) throws(DatabaseError) -> Int {
+    try handle.opened.count { KeyBounds($0, from: first, upTo: end) }
+  }
+
+  /// The number of rows with this key and those above. O(log n).
+  public func count(from first: String) throws(DatabaseError) -> Int { try count(from: first, upTo: nil) }
+
+  /// The number of rows with keys below this one. O(log n).
+  public func count(upTo end: String) throws(DatabaseError) -> Int { try count(from: nil, upTo: end) }
+
   // MARK: Rows for many keys
 
   /// The rows under `keys` that exist, in the order of `keys`. Looked up side by side, in a fraction of the time of as

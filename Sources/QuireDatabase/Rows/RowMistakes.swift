@@ -1,12 +1,18 @@
 // What is often written of rows and cannot be meant, each with the compiler's message that says what to write.
 
+/// What names a collection without its types. For the compiler's message alone, which then is not about `String` where
+/// `tx[.songs]` is misspelt.
+public protocol UndescribedCollection {}
+
+extension String: UndescribedCollection {}
+
 extension ReadTransaction {
   /// Never there: for the compiler's message.
   @available(
     *, unavailable,
     message: "Rows have types, and a name has none: describe the collection once, and write `tx[.songs]`"
   )
-  public subscript<Object: Sendable>(_ name: String) -> ReadableRows<Object, NoMetadata> {
+  public subscript<Object: Sendable, Name: UndescribedCollection>(_ name: Name) -> ReadableRows<Object, NoMetadata> {
     preconditionFailure("no program compiles that calls this")
   }
 
@@ -15,7 +21,7 @@ extension ReadTransaction {
     *, unavailable,
     message: "Rows have types, and a name has none: describe the collection once, and write `tx[.songs]`"
   )
-  public subscript(_ name: String) -> ReadableRows<NoMetadata, NoMetadata> {
+  public subscript<Name: UndescribedCollection>(_ name: Name) -> ReadableRows<NoMetadata, NoMetadata> {
     preconditionFailure("no program compiles that calls this")
   }
 }
@@ -26,7 +32,7 @@ extension WriteTransaction {
     *, unavailable,
     message: "Rows have types, and a name has none: describe the collection once, and write `tx[.songs]`"
   )
-  public subscript<Object: Sendable>(_ name: String) -> WritableRows<Object, NoMetadata> {
+  public subscript<Object: Sendable, Name: UndescribedCollection>(_ name: Name) -> WritableRows<Object, NoMetadata> {
     preconditionFailure("no program compiles that calls this")
   }
 
@@ -35,7 +41,7 @@ extension WriteTransaction {
     *, unavailable,
     message: "Rows have types, and a name has none: describe the collection once, and write `tx[.songs]`"
   )
-  public subscript(_ name: String) -> WritableRows<NoMetadata, NoMetadata> {
+  public subscript<Name: UndescribedCollection>(_ name: Name) -> WritableRows<NoMetadata, NoMetadata> {
     preconditionFailure("no program compiles that calls this")
   }
 }
@@ -49,6 +55,28 @@ extension RowReading {
     get { preconditionFailure("no program compiles that calls this") }
     nonmutating set { preconditionFailure("no program compiles that calls this") }
   }
+}
+
+extension RowSequence {
+  /// Never there: for the compiler's message.
+  @available(
+    *, unavailable,
+    message: """
+      Rows are counted without reading them: `try tx[.songs].count("a"..<"b")`, `count(prefix:)`, `count(from:upTo:)`
+      """
+  )
+  public var count: Int { preconditionFailure("no program compiles that calls this") }
+}
+
+extension KeySequence {
+  /// Never there: for the compiler's message.
+  @available(
+    *, unavailable,
+    message: """
+      Keys are counted without reading them: `try tx[.songs].count("a"..<"b")`, `count(prefix:)`, `count(from:upTo:)`
+      """
+  )
+  public var count: Int { preconditionFailure("no program compiles that calls this") }
 }
 
 extension ReadableRows {

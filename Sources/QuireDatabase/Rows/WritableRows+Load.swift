@@ -39,6 +39,14 @@ extension WritableRows {
     try load(rows, batchByteCount: nil, progress) { $0 }
   }
 
+  /// Stores many objects that all have metadata. Else as in the other forms.
+  @inlinable @discardableResult
+  public func load(
+    _ rows: some Sequence<(String, Object, Metadata)>, progress: ((StorageProgress) throws -> Void)? = nil
+  ) throws -> Int {
+    try load(rows, batchByteCount: nil, progress) { ($0.0, $0.1, $0.2) }
+  }
+
   /// Either form, with batches of any size.
   @inlinable func load<Element>(
     _ rows: some Sequence<Element>, batchByteCount: Int?, _ progress: ((StorageProgress) throws -> Void)?,

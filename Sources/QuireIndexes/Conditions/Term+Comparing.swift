@@ -127,6 +127,17 @@ extension Term where Value == String? {
   public func hasPrefix(_ prefix: String) -> Condition<Object, Metadata> { begins(with: [1] + [UInt8](prefix: prefix)) }
 }
 
+extension Term where Value == String {
+  /// Never there: for the compiler's message.
+  @available(
+    *, unavailable,
+    message: "Words are found by a full text, as `$0.matches(…)`, beginnings by `hasPrefix`, all else by `satisfies`"
+  )
+  public func contains(_ text: String) -> Condition<Object, Metadata> {
+    preconditionFailure("no program compiles that calls this")
+  }
+}
+
 extension Term where Value == FoldedText {
   /// Whether the folded text begins with that of `prefix`.
   public func hasPrefix(_ prefix: FoldedText) -> Condition<Object, Metadata> {

@@ -5,6 +5,10 @@ internal import Synchronization
 /// Says once that something is to end.
 package final class CancellationFlag: Sendable {
   private let flag = Atomic<Bool>(false)
+
+  /// Not said yet.
+  package init() {}
+
   /// Whether it was said.
   package var isSet: Bool { flag.load(ordering: .acquiring) }
   /// Says so.
@@ -16,9 +20,12 @@ package final class CancellationFlag: Sendable {
 /// What its work holds is let go of before the caller hears of the end: who awaits a read of a pinned snapshot may let
 /// the snapshot go and close the database at once, and no thread is still holding on to it.
 ///
+/// Work is done as the task would do it that awaits it: see `TaskContext`.
+///
 /// Invariants:
 /// 1. The continuation is resumed once: by `refuse` before `begin`, or by `end` after it.
 /// 2. `work` is there until it is taken after `begin`, or until the job is refused.
+/// 3. `context` is there from before the job waits until its work has been done, or until it is refused.
 package final class AsyncJob<Work: Sendable, Result: Sendable>: Sendable {
   private enum State {
     case new
@@ -29,6 +36,7 @@ package final class AsyncJob<Work: Sendable, Result: Sendable>: Sendable {
 
   private let state = Latch(State.new)
   private let work: Latch<Work?>
+  private let context = Latch<TaskContext?>(nil)
   private let begun = Atomic<Bool>(false)
   private let cancelled: Swift.Result<Result, any Error>
   /// Set when the task that awaits the job is cancelled: for work that asks in the middle of it.
@@ -47,22 +55,28 @@ package final class AsyncJob<Work: Sendable, Result: Sendable>: Sendable {
   /// Lets `start` hand the job to a thread, and waits for its end. If the task is cancelled before the job's turn it
   /// ends at once, and never runs; what `start` throws is its end as well.
   package func result(_ start: () throws -> Void) async throws -> Result {
-    try await withTaskCancellationHandler {
+    let context = TaskContext()
+    self.context.withLock { $0 = context }
+    return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         guard wait(continuation) else { return }
         do { try start() } catch { refuse(.failure(error)) }
       }
     } onCancel: {
       cancellation.set()
+      context.cancel()
       refuse(cancelled)
     }
   }
 
-  /// Gives its work, once, to the thread that does it after `begin`. That thread lets go of it before it says `end`.
-  package func takeWork() -> Work {
+  /// Does its work, once, on the thread that has called `begin`. That thread has let go of it when this returns.
+  ///
+  /// - Parameter body: calls the work.
+  package func perform<Output>(_ body: (Work) throws -> Output) throws -> Output {
     let taken = work.withLock { $0.take() }
-    guard let taken else { preconditionFailure("the work of a job is done once, after it has begun") }
-    return taken
+    let context = context.withLock { $0.take() }
+    guard let taken, let context else { preconditionFailure("the work of a job is done once, after it has begun") }
+    return try context.run { () throws -> Output in try body(taken) }
   }
 
   /// The job waits for its turn. False if it was cancelled before it could.
@@ -73,10 +87,16 @@ package final class AsyncJob<Work: Sendable, Result: Sendable>: Sendable {
       return true
     }
     if !isWaiting {
-      _ = work.withLock { $0.take() }
+      giveUp()
       continuation.resume(with: cancelled)
     }
     return isWaiting
+  }
+
+  /// Lets go of work that is not done.
+  private func giveUp() {
+    _ = work.withLock { $0.take() }
+    context.withLock { $0.take() }?.giveUp()
   }
 
   /// Whether the job's turn has come at some time.
@@ -107,7 +127,7 @@ package final class AsyncJob<Work: Sendable, Result: Sendable>: Sendable {
       }
     }
     guard let continuation else { return }
-    _ = work.withLock { $0.take() }
+    giveUp()
     continuation.resume(with: result)
   }
 
@@ -134,8 +154,7 @@ extension AsyncJob where Work == @Sendable (CancellationFlag) throws -> Result {
 
   /// Does the work, of which nothing is left when this returns.
   private func result() -> Swift.Result<Result, any Error> {
-    let work = takeWork()
-    do { return .success(try work(cancellation)) } catch { return .failure(error) }
+    do { return .success(try perform { work in try work(cancellation) }) } catch { return .failure(error) }
   }
 }
 

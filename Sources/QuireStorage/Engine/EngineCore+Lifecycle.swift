@@ -11,7 +11,7 @@ extension EngineCore {
   package func writeAndNotify<Result: Sendable>(_ job: AsyncJob<WriteBody<Result>, Result>) {
     guard job.begin() else { return }
     do throws(WriteFailure) {
-      let (result, ticket) = try writeWithoutWaiting { tx throws in try job.takeWork()(tx) }
+      let (result, ticket) = try writeWithoutWaiting { tx throws in try job.perform { work in try work(tx) } }
       guard let lsn = ticket.lsn else { return job.end(.success(result)) }
       // The core stays alive until the caller has been told.
       queue.notify(whenDurable: lsn) { [self] failure in

@@ -14,14 +14,24 @@ extension SimulatedDisk {
   ///   - hasBackgroundWork: whether threads of the database's write the log home and end async calls, as in an app. If
   ///     not, nothing happens by itself, and a test that uses one thread has the disk asked for the same calls each
   ///     time; but async calls that write or flush would then wait for ever.
-  /// - Throws: what opening a database throws, among it what the disk refuses.
+  ///   - extensions: what is registered before the call returns, in this order, as by `Database.open`.
+  /// - Throws: what opening a database throws, and registering extensions, among it what the disk refuses. The database
+  ///   is closed then.
   public func openDatabase(
-    at path: String = "/app.quire", options: Database.Options = Database.Options(), hasBackgroundWork: Bool = true
+    at path: String = "/app.quire", options: Database.Options = Database.Options(),
+    extensions: [any DatabaseExtension] = [], hasBackgroundWork: Bool = true
   ) throws -> Database {
     let seed = UInt64(operationCount)
     var options = options
     if !hasBackgroundWork { options.maintainsWhenIdle = false }
-    return try openDatabase(at: path, seed: seed, options, scheduling: hasBackgroundWork ? .threads : .stepped)
+    let db = try openDatabase(at: path, seed: seed, options, scheduling: hasBackgroundWork ? .threads : .stepped)
+    do {
+      for next in extensions { try db.register(next) }
+    } catch {
+      try? db.close()
+      throw error
+    }
+    return db
   }
 
   /// Opens the database that stands at `path` on this disk; nothing happens there by itself, so that a seed repeats.

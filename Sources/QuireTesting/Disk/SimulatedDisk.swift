@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// A disk in memory for crash and fault tests.
 ///
-/// Databases are opened on it with ``openDatabase(at:options:hasBackgroundWork:)``. It knows what programs see and what
-/// a power cut would leave, file by file and name by name:
+/// Databases are opened on it with ``openDatabase(at:options:extensions:hasBackgroundWork:)``. It knows what programs
+/// see and what a power cut would leave, file by file and name by name:
 ///
 /// ```swift
 /// let disk = SimulatedDisk()

@@ -69,9 +69,10 @@ extension GettingStarted {
     let song = try db.read { tx in try tx[.songs].get("s1") }
     let plays = try db.read { tx in try tx[.songs].metadata("s1")?.plays }
     let count = try db.read { tx in tx[.songs].count }
+    let drafts = try db.read { tx in try tx[.songs].count(prefix: "draft/") + tx[.songs].count("s1"..<"s9") }
     let page = try db.read { tx in tx[.songs].rows("s1"..<"s9").prefix(20).map(\.object.title) }
     let newest = try db.read { tx in tx[.songs].rows(prefix: "s").reversed().first?.key }
-    return "\(song?.title ?? "") \(plays ?? 0) \(count) \(page.count) \(newest ?? "")"
+    return "\(song?.title ?? "") \(plays ?? 0) \(count + drafts) \(page.count) \(newest ?? "")"
   }
 
   static func follow(_ db: Database, print: (String) -> Void) async throws {

@@ -76,22 +76,16 @@ struct ServerEvent: Sendable, Equatable {
 }
 
 extension ArticleServer {
-  func events(after lastEventID: String?) -> AsyncThrowingStream<ServerEvent, any Error> {
-    let db = db
-    return AsyncThrowingStream(bufferingPolicy: .bufferingNewest(1)) { client in
-      let following = Task {
-        do {
-          let start = try lastEventID.flatMap { FeedCursor($0) } ?? db.newestCursor(of: .clients)
-          for try await batch in db.changes(of: .clients, after: start) {
-            let event = ServerEvent(id: "\(batch.cursor)", changedIDs: batch.changes.map(\.key))
-            client.yield(event)
-          }
-          client.finish()
-        } catch {
-          client.finish(throwing: error)
-        }
+  func sendEvents(after lastEventID: String?, by write: (String) async throws -> Void) async throws {
+    do {
+      let start = try lastEventID.flatMap { FeedCursor($0) } ?? db.newestCursor(of: .clients)
+      for try await batch in db.changes(of: .clients, after: start) {
+        let event = ServerEvent(id: "\(batch.cursor)", changedIDs: batch.changes.map(\.key))
+        try await write(event.text)
       }
-      client.onTermination = { _ in following.cancel() }
+    } catch let error as DatabaseError {
+      guard error.code == .cursorExpired || error.code == .cursorForeign else { throw error }
+      try await write("event: reload\nid: \(db.newestCursor(of: .clients))\ndata:\n\n")
     }
   }
 }

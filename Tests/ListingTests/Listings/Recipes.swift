@@ -133,6 +133,28 @@ enum Recipes {
     }
   }
 
+  static func attachments(in folder: URL) -> Relationship<Never> {
+    var files = Relationship("attachments")
+    let remove = files.fileRemoval
+    files.fileRemoval = { name in try remove(folder.appendingPathComponent(name).path) }
+    return files
+  }
+
+  static func attach(
+    _ bytes: Data, to key: String, _ db: Database, _ files: Relationship<Never>, in folder: URL
+  ) async throws {
+    let name = UUID().uuidString
+    let path = folder.appendingPathComponent(name).path
+    guard FileManager.default.createFile(atPath: path, contents: bytes), let file = FileHandle(forUpdatingAtPath: path)
+    else { throw CocoaError(.fileWriteUnknown) }
+    try file.synchronize()
+    try file.close()
+    try await db.write { tx in
+      let edge = Edge("file", from: .letters, key, toFile: name, rules: .deleteDestinationIfSourceDeleted)
+      try tx.relationship(files).add(edge)
+    }
+  }
+
   static func backUp(_ db: Database, to path: String) async throws {
     try await db.backup(to: path)
   }

@@ -87,6 +87,26 @@ enum TestingListings {
     return found
   }
 
+  struct RuleIsBroken: Error { let cut: Int }
+
+  static func cutPower(_ total: PlayTotal, _ song: ExtensionListings.Song) throws {
+    for cut in 0..<40 {
+      let disk = SimulatedDisk()
+      let db = try disk.openDatabase(extensions: [total])
+      disk.powerOff(beforeChange: disk.changeCount + cut)
+      var told = 0  // so many songs were acknowledged
+      do {
+        for number in 1..<10 {
+          try db.write { tx in try tx[.songs].set(song, metadata: PlayState(plays: 1), for: "s\(number)") }
+          told = number
+        }
+      } catch {}
+      let after = try disk.crashImage(seed: UInt64(cut)).openDatabase(extensions: [total])
+      let (count, plays) = try after.read { tx in (tx[.songs].count, try tx.access(to: total)) }
+      guard count >= told, plays == count else { throw RuleIsBroken(cut: cut) }
+    }
+  }
+
   static func refuse(_ disk: SimulatedDisk) {
     disk.refuse(.sync, after: 2)  // the third sync from now on fails
   }
