@@ -13,8 +13,9 @@
   }
 
   extension PostgresHub {
-    /// Synchronizes again and again until ``stop()`` is called or the database is closed. Blocks. Where PostgreSQL
-    /// cannot be reached, or refuses something, it tries again for ever, after 50 ms, then twice as long each time.
+    /// Synchronizes again and again until ``stop()`` is called or the database is closed; not while it is suspended.
+    /// Blocks. Where PostgreSQL cannot be reached, or refuses something, it tries again for ever, after 50 ms, then
+    /// twice as long each time.
     ///
     /// - Parameters:
     ///   - interval: how long it waits when both sides have nothing new: about as long as a change takes to be seen.
@@ -41,8 +42,11 @@
           stopping.pause(.seconds(some))
           pause = min(2 * pause, longestPause / .seconds(1))
         } catch let error as DatabaseError {
-          guard error.code == .closed else { throw error }
-          return
+          guard error.code == .suspended else {
+            if error.code == .closed { return }
+            throw error
+          }
+          stopping.waitUntilResumed(database)
         }
       }
     }
