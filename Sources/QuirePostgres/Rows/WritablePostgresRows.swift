@@ -108,7 +108,7 @@
         }
         for (index, value) in values.enumerated() { columns[index].append(value) }
       }
-      var parameters = (fixed + columns).map { Parameter.array($0) }
+      var parameters = (fixed + columns).map { Parameter.array($0) } + [.integer(FirstVersion.next())]
       if let version { parameters.append(.integer(version)) }
       let answer = try session.send(table.statements.store(conflict), parameters)
       return (0..<answer.count).compactMap { answer.integer($0, 0) }
