@@ -48,7 +48,9 @@
         }
       }
       switch kinship {
-      case .same: break
+      case .same:
+        // A decision about a version that was lost has marks of that, and the number of another one.
+        if base?.version != change.version || !HubText.areSame(base?.row, change.row) { try agree(change) }
       case .later: try takeNew(change, base)
       // The hub has lost what it had: that goes up again.
       case .earlier: try agree(change)
@@ -57,6 +59,8 @@
         if HubText.areSame(mine, change.row) {
           try agree(change)
         } else {
+          // What was agreed upon is none of the hub's any more: nobody may take it for the row that both had.
+          try tx[.hubBases(change.collection)].remove(change.key)
           try resolve(change, try decide(change, nil, mine))
         }
       }
@@ -102,8 +106,14 @@
     private mutating func takeNew(_ change: HubChange, _ base: HubBase?) throws {
       let mine = try text(change.collection, change.key)
       if HubText.areSame(mine, change.row) { return try agree(change) }
-      if HubText.areSame(mine, base?.row) { return try apply(change, base) }
+      if HubText.areSame(mine, base?.row), try base != nil || !isUndecided(change) { return try apply(change, base) }
       try resolve(change, try decide(change, base, mine))
+    }
+
+    /// Whether somebody has to decide about a row, and not only because what the hub had could not be stored.
+    private func isUndecided(_ change: HubChange) throws -> Bool {
+      guard let theirs = try tx[.hubConflicts(change.collection)].get(change.key) else { return false }
+      return theirs.reason == nil
     }
 
     /// Stores what the hub has, if it can be stored.

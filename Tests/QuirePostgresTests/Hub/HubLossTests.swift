@@ -108,6 +108,33 @@
       #expect(try b.hub.synchronize().pushed == 1 && a.hub.synchronize().applied == 1)
     }
 
+    /// The hub was put back, and somebody else has stored a row of his own under the key.
+    @Test("A row that is undecided is not replaced by what comes after the other version", arguments: [false, true])
+    func goesOn(isRemoved: Bool) throws {
+      let server = FakeHub()
+      let (a, b) = (try Member("a", server), try Member("b", server) { _ in .undecided })
+      let old = server.state.withLock { $0 }
+      try b.set("of b")
+      try b.hub.synchronize()
+      if isRemoved {
+        try b.db.write { tx in try tx[.notes].remove("n") }
+        try b.hub.synchronize()
+      }
+      server.state.withLock { $0 = old }
+      try a.set("of a")
+      try a.hub.synchronize()
+      #expect(try b.hub.synchronize().undecided == 1)
+      #expect(try b.hub.conflicts().map(\.base) == [nil])
+      try a.set("of a, later")
+      try a.hub.synchronize()
+      #expect(try b.hub.synchronize() == HubProgress(undecided: 1))
+      #expect(try b.text() == (isRemoved ? nil : "of b"))
+      let conflict = try #require(try b.hub.conflicts().first)
+      #expect(HubTests.text(conflict.theirs) == "of a, later" && conflict.base == nil)
+      #expect(try b.hub.resolve(conflict, as: .mine) && b.hub.synchronize().pushed == 1)
+      #expect(try a.hub.synchronize().applied == 1 && a.text() == (isRemoved ? nil : "of b"))
+    }
+
     @Test("A member's own push whose answer was lost is no other side's, also when all rows are compared")
     func ownPush() throws {
       let server = FakeHub()
