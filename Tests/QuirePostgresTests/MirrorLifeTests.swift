@@ -9,7 +9,7 @@
   @testable import QuireDatabase
   @testable import QuirePostgres
 
-  @Suite("Lives of mirrors", .enabled(if: TestServer.isInstalled, "PostgreSQL 15 is not installed."))
+  @Suite("Lives of mirrors", .serialized, .enabled(if: TestServer.isInstalled, "PostgreSQL 15 is not installed."))
   struct MirrorLifeTests {
     /// Waits until a query answers what is expected.
     private func becomes(_ expected: String, _ sql: String, _ fixture: MirrorFixture) async throws {

@@ -21,7 +21,7 @@
     ///   - interval: how long it waits when both sides have nothing new: about as long as a change takes to be seen.
     ///   - longestPause: how long it waits at the most before it tries again to reach PostgreSQL.
     ///   - report: told what happens, on the calling thread.
-    /// - Throws: as ``synchronize()``, but for `unreachable` and `refused`.
+    /// - Throws: as ``synchronize()``, but for `unreachable`, `refused` and `busy`.
     public func follow(
       every interval: Duration = .seconds(1), longestPause: Duration = .seconds(30),
       report: (HubEvent) -> Void = { _ in }
@@ -32,6 +32,9 @@
           let progress = try synchronize()
           if progress != HubProgress() { report(.synchronized(progress)) }
           pause = 0.05
+          stopping.pause(interval)
+        } catch let error as HubError where error.code == .busy {
+          // Somebody else synchronizes, which does as well.
           stopping.pause(interval)
         } catch let error as HubError {
           guard error.code == .unreachable || error.code == .refused else { throw error }

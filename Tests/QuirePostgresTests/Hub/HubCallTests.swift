@@ -202,6 +202,29 @@
       #expect(server.state.withLock { $0.takenCount } == 200)
     }
 
+    @Test("Who follows goes on when somebody else synchronizes at the same moment")
+    func followingBesideCalls() async throws {
+      let server = FakeHub()
+      let a = try Member("a", server)
+      let slow = CallFault.Server(server.connection()) { _ in
+        Thread.sleep(forTimeInterval: 0.002)
+        return .none
+      }
+      let hub = try PostgresHub(a.db, over: ["notes"], as: "a", server: slow) { _ in .theirs }
+      let run = Task { try await hub.run(every: .milliseconds(1)) }
+      for number in 0..<40 {
+        try a.set("\(number)", "n\(number)")
+        do { try hub.synchronize() } catch let error as HubError { #expect(error.code == .busy) }
+        try await Task.sleep(for: .milliseconds(3))
+      }
+      for _ in 0..<500 where server.state.withLock({ $0.rows.count }) < 40 {
+        try await Task.sleep(for: .milliseconds(10))
+      }
+      #expect(server.state.withLock { $0.rows.count } == 40)
+      run.cancel()
+      try await run.value
+    }
+
     @Test("A second hub over a database that has one is refused, while the same one is not")
     func twoHubs() throws {
       let db = try Database.inMemory(options: DatabaseOptions(feeds: [PostgresHub.feed(over: ["notes"])]))
