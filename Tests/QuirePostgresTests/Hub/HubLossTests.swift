@@ -135,6 +135,35 @@
       #expect(try a.hub.synchronize().applied == 1 && a.text() == (isRemoved ? nil : "of b"))
     }
 
+    @Test("A row that somebody sets back in the hub by hand is told of by the next change of it")
+    func setBackByHand() throws {
+      let server = FakeHub()
+      let told = Recorded<HubConflict>()
+      let a = try Member("a", server) { conflict in
+        told.add(conflict)
+        return .theirs
+      }
+      try a.set("one")
+      try a.hub.synchronize()
+      let old = server.state.withLock { $0.rows[RowKey("notes", "n")] }
+      for text in ["two", "three"] {
+        try a.set(text)
+        try a.hub.synchronize()
+      }
+      server.state.withLock { $0.rows[RowKey("notes", "n")] = old }
+      let c = try Member("c", server)
+      try c.hub.synchronize()
+      try c.set("of c")
+      try c.hub.synchronize()
+      // Its version is no greater than that which `a` has.
+      try a.hub.synchronize()
+      #expect(try a.text() == "of c" && HubTests.text(told.last?.mine) == "three")
+      try a.set("later")
+      try a.hub.synchronize()
+      try c.hub.synchronize()
+      #expect(try c.text() == "later")
+    }
+
     @Test("A member's own push whose answer was lost is no other side's, also when all rows are compared")
     func ownPush() throws {
       let server = FakeHub()
