@@ -36,7 +36,8 @@
       let seen = fixture.events.all.count
       try fixture.set(250...260, year: 2)
       if isFollowing {
-        try await wait { try mirror.status().csn >= fixture.database.read { $0.csn } }
+        let count = "SELECT count(*) FROM quire_songs WHERE year = 2"
+        try await wait { (try? fixture.target.value(count)) == "11" }
         try await wait { try mirror.status().state == .consistent }
       } else {
         try mirror.catchUp()

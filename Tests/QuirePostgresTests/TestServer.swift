@@ -31,7 +31,7 @@
         cd "$0"
         $user $1/initdb -D "$0/data" -A trust -U quire --locale=C.UTF-8 --no-sync >init.log 2>&1 || exit 1
         $user $1/pg_ctl -D "$0/data" -w -l "$0/data/log" start -o "-c listen_addresses= -c fsync=off \
-        -c unix_socket_directories=$0 -c shared_buffers=32MB -c max_connections=50" >start.log 2>&1 || exit 1
+        -c unix_socket_directories=$0 -c shared_buffers=32MB -c max_connections=200" >start.log 2>&1 || exit 1
         echo ready
         cat >/dev/null
         cd /

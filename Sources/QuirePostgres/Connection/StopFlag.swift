@@ -2,6 +2,7 @@
 
 #if Postgres
   internal import Dispatch
+  internal import QuireDatabase
   internal import Synchronization
 
   /// Set once. Wakes the one thread that sleeps on it.
@@ -40,6 +41,16 @@
     func pause(_ duration: Duration) {
       let end = ContinuousClock.now + duration
       while !isSet, ContinuousClock.now < end { sleep(end - ContinuousClock.now) }
+    }
+
+    /// Waits until a database that was suspended is resumed or closed, or this is set.
+    func waitUntilResumed(_ database: Database) {
+      while !isSet {
+        do { return try database.read { _ in } } catch {
+          guard (error as? DatabaseError)?.code == .suspended else { return }
+          pause(.milliseconds(200))
+        }
+      }
     }
   }
 #endif

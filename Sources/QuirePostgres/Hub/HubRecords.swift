@@ -46,6 +46,8 @@
     var origin: String
     /// Why this database cannot store it, if that is what stands in the way.
     var reason: String?
+    /// Whether the hub has lost this version: what it has instead, if anything, is the row's base. True or nil.
+    var isLost: Bool?
   }
 
   /// A push that is under way: written before the hub hears of it, so that its outcome can be told whenever the answer
@@ -84,6 +86,8 @@
     var outbound: String?
     /// The number of the last push whose outcome is known.
     var pushed: Int64 = 0
+    /// The collections of which everything up to `inbound` has come down.
+    var collections: [String]?
   }
 
   /// A place in the order of a hub's changes.

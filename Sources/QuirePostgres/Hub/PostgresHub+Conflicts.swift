@@ -38,13 +38,15 @@
     public func resolve(_ conflict: HubConflict, as resolution: HubResolution) throws -> Bool {
       try database.write { tx in
         let collection = conflict.collection
-        guard let theirs = try tx[.hubConflicts(collection)].get(conflict.key), theirs.version == conflict.version
+        guard let theirs = try tx[.hubConflicts(collection)].get(conflict.key), theirs.version == conflict.version,
+          // A hub that was put back gives a number again.
+          theirs.row.flatMap({ try? HubRow(text: $0) }) == conflict.theirs
         else { return false }
         var work = HubWork(self, tx)
         let change = HubChange(
           place: HubPlace(), collection: collection, key: conflict.key, version: theirs.version, origin: theirs.origin,
           row: theirs.row, marks: theirs.marks)
-        try work.resolve(change, resolution)
+        try work.resolve(change, resolution, isLost: theirs.isLost == true)
         return true
       }
     }

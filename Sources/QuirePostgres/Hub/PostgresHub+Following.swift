@@ -13,14 +13,15 @@
   }
 
   extension PostgresHub {
-    /// Synchronizes again and again until ``stop()`` is called or the database is closed. Blocks. Where PostgreSQL
-    /// cannot be reached, or refuses something, it tries again for ever, after 50 ms, then twice as long each time.
+    /// Synchronizes again and again until ``stop()`` is called or the database is closed; not while it is suspended.
+    /// Blocks. Where PostgreSQL cannot be reached, or refuses something, it tries again for ever, after 50 ms, then
+    /// twice as long each time.
     ///
     /// - Parameters:
     ///   - interval: how long it waits when both sides have nothing new: about as long as a change takes to be seen.
     ///   - longestPause: how long it waits at the most before it tries again to reach PostgreSQL.
     ///   - report: told what happens, on the calling thread.
-    /// - Throws: as ``synchronize()``, but for `unreachable` and `refused`.
+    /// - Throws: as ``synchronize()``, but for `unreachable`, `refused` and `busy`.
     public func follow(
       every interval: Duration = .seconds(1), longestPause: Duration = .seconds(30),
       report: (HubEvent) -> Void = { _ in }
@@ -32,6 +33,9 @@
           if progress != HubProgress() { report(.synchronized(progress)) }
           pause = 0.05
           stopping.pause(interval)
+        } catch let error as HubError where error.code == .busy {
+          // Somebody else synchronizes, which does as well.
+          stopping.pause(interval)
         } catch let error as HubError {
           guard error.code == .unreachable || error.code == .refused else { throw error }
           if stopping.isSet { return }
@@ -41,8 +45,11 @@
           stopping.pause(.seconds(some))
           pause = min(2 * pause, longestPause / .seconds(1))
         } catch let error as DatabaseError {
-          guard error.code == .closed else { throw error }
-          return
+          guard error.code == .suspended else {
+            if error.code == .closed { return }
+            throw error
+          }
+          stopping.waitUntilResumed(database)
         }
       }
     }

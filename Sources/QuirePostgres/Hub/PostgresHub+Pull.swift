@@ -27,21 +27,22 @@
       }
     }
 
-    /// Compares all rows with those of a hub that was put back to an older state, or of which nothing is known here:
-    /// what it lacks is pushed, and what is not here comes down.
+    /// Compares all rows with those of a hub that was put back to an older state, or of which nothing is known here, or
+    /// nothing of some collection: what it lacks is pushed, and what is not here comes down.
     ///
     /// - Complexity: O(rows of the hub), in memory, too: their keys.
     func compareAll(_ progress: inout HubProgress) throws {
       var seen: Set<RowKey> = []
       var place = HubPlace()
       var pace = HubPace()
+      let own = try database.read { tx in try tx[.hubIntents].get(name)?.token }
       while true {
         let found = try server.changes(of: collections, after: place, limit: pace.limit)
         pace.note(found)
         guard found.end != place else { break }
         progress += try database.write { tx in
           var work = HubWork(self, tx)
-          for change in found.changes { try work.compare(change) }
+          for change in found.changes { try work.compare(change, own: own) }
           return work.progress
         }
         progress.unusable += found.unusableCount
@@ -52,11 +53,11 @@
       progress += try database.write { tx in
         var work = HubWork(self, tx)
         for collection in collections {
-          let lost = tx[.hubBases(collection)].keys.filter { !seen.contains(RowKey(collection, $0)) }
-          for key in Array(lost) { try work.forgetBase(collection, key) }
+          let known = Array(tx[.hubBases(collection)].keys) + Array(tx[.hubConflicts(collection)].keys)
+          for key in known where seen.insert(RowKey(collection, key)).inserted { try work.forget(collection, key) }
         }
         var state = try self.state(tx)
-        (state.inbound, state.pushed) = (place, pushed)
+        (state.inbound, state.pushed, state.collections) = (place, pushed, collections)
         try tx[.hubStates].set(state, for: name)
         try tx[.hubIntents].remove(name)
         return work.progress

@@ -19,7 +19,8 @@
       }
       let number = member?.number ?? 0
       let isKnown = try server.knows(state.inbound)
-      if !isKnown || number < state.pushed {
+      let hasAll = try known == nil || noteCollections(state.collections)
+      if !isKnown || !hasAll || number < state.pushed {
         try compareAll(&progress)
       } else if let intent {
         try send(intent, &progress)
@@ -28,6 +29,22 @@
         guard known == nil else { throw anotherMemberError() }
         try compareAll(&progress)
       }
+    }
+
+    /// Notes the collections, and returns true, if everything has come down of each of them. Otherwise the hub has rows
+    /// of the others that do not come again: all are to be compared.
+    private func noteCollections(_ known: [String]?) throws -> Bool {
+      guard let known, collections.allSatisfy({ name in known.contains { $0.hasBytes(of: name) } }) else {
+        return false
+      }
+      if known.count > collections.count {
+        try database.write { tx in
+          var state = try self.state(tx)
+          state.collections = collections
+          try tx[.hubStates].set(state, for: name)
+        }
+      }
+      return true
     }
 
     private func anotherMemberError() -> HubError {

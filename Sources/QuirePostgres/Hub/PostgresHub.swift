@@ -28,7 +28,7 @@
   /// <doc:OutgrowingOneMachine>.
   ///
   /// Invariants:
-  /// 1. One call at a time uses `server`: the one that has set `isBusy`.
+  /// 1. One call at a time uses `server`, and what is kept of the hub: the one that has set `isBusy` of the seat.
   /// 2. A row is to be pushed if and only if it differs from its base, and no conflict about it is undecided.
   /// 3. Of each row to be pushed the feed tells behind `HubState.outbound`, or a pending mark does.
   public final class PostgresHub: @unchecked Sendable {
@@ -50,7 +50,7 @@
     let server: any HubServer
     /// The key of what is kept of the hub.
     let name = "hub"
-    private let isBusy = Atomic(false)
+    private let seat: HubSeat
     let stopping: StopFlag
 
     /// A feed that tells of these collections, for the options with which the database is opened.
@@ -60,7 +60,7 @@
 
     init(
       _ database: Database, over collections: [String], as origin: String, server: any HubServer,
-      stopping: StopFlag = StopFlag(), rule: @escaping HubRule
+      place: [String] = [], stopping: StopFlag = StopFlag(), rule: @escaping HubRule
     ) throws(HubError) {
       guard !collections.isEmpty, !collections.contains(where: { $0.hasPrefix("quire.hub") }), !origin.isEmpty else {
         throw HubError(
@@ -72,6 +72,7 @@
           .invalidOption,
           "The name “\(shown(long))” is too long to be shared: at most \(Self.longestName) bytes are possible.")
       }
+      seat = try HubSeat.taken(of: database, place + [origin] + collections)
       self.database = database
       self.collections = collections
       self.origin = origin
@@ -90,18 +91,19 @@
     ///   - info: where PostgreSQL is, as libpq takes it: a URI, or a list of `keyword=value`.
     ///   - hub: the name of the hub; one PostgreSQL may have many.
     ///   - rule: decides about rows that two sides have changed.
-    /// - Throws: ``HubError`` of the kind `invalidOption`.
+    /// - Throws: ``HubError`` of the kind `invalidOption`: also if there is another `PostgresHub` over this database,
+    ///   of another hub, origin or collections. A database takes part in one hub.
     public convenience init(
       _ database: Database, over collections: [String], as origin: String, at info: String, hub: String = "quire",
       rule: @escaping HubRule
     ) throws(HubError) {
-      guard !origin.utf8.contains(0), !hub.utf8.contains(0) else {
-        throw HubError(.invalidOption, "Names of origins and hubs have no U+0000.")
+      guard !(collections + [origin, hub]).contains(where: { $0.utf8.contains(0) }) else {
+        throw HubError(.invalidOption, "Names of origins, hubs and shared collections have no U+0000.")
       }
       let stopping = StopFlag()
       try self.init(
         database, over: collections, as: origin, server: PostgresHubServer(info, hub: hub, stopping),
-        stopping: stopping, rule: rule)
+        place: [info, hub], stopping: stopping, rule: rule)
     }
 
     /// Who this database is to the hub.
@@ -142,16 +144,16 @@
 
     /// Runs `body`, which has the server to itself, unless another call has it.
     private func alone<Result>(_ body: () throws -> Result) throws -> Result {
-      guard isBusy.compareExchange(expected: false, desired: true, ordering: .acquiring).exchanged else {
+      guard seat.isBusy.compareExchange(expected: false, desired: true, ordering: .acquiring).exchanged else {
         throw HubError(.busy, "Another call of this hub's is under way. Wait for it.")
       }
-      defer { isBusy.store(false, ordering: .releasing) }
+      defer { seat.isBusy.store(false, ordering: .releasing) }
       return try body()
     }
 
     /// What is kept of the hub.
     func state(_ tx: some TransactionReading) throws -> HubState {
-      try tx.handle.readTransaction[.hubStates].get(name) ?? HubState()
+      try tx.handle.readTransaction[.hubStates].get(name) ?? HubState(collections: collections)
     }
   }
 

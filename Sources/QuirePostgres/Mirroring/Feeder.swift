@@ -41,6 +41,9 @@
           mirror.stopping.pause(duration)
         } catch let error as DatabaseError where error.code == .closed && isFollowing {
           return
+        } catch let error as DatabaseError where error.code == .suspended && isFollowing {
+          // The connection has gone with the session.
+          mirror.stopping.waitUntilResumed(mirror.database)
         }
       }
     }

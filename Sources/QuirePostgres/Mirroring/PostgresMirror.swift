@@ -105,7 +105,7 @@
     }
 
     /// Brings the rows over, and every change that is made from now on, on this thread, until ``stop()`` is called or
-    /// the database is closed.
+    /// the database is closed. While it is suspended nothing goes over, and there is no connection.
     ///
     /// What PostgreSQL refuses, because a table was changed by hand, a right is missing or a password is wrong, is
     /// tried again for ever, too, more and more slowly: it goes on by itself when that is mended, and until then

@@ -16,7 +16,8 @@
     public let object: Object
     /// The metadata, if the row has some.
     public let metadata: Metadata?
-    /// A number that grows with each change of the row: for changes that must not go over another one.
+    /// A number that grows with each change of the row: for changes that must not go over another one. A row that was
+    /// removed and stored again has another one than those before, unless the clocks of those who write are put back.
     public let version: Int64
   }
 

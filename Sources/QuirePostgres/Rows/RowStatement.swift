@@ -63,7 +63,8 @@
       case replaceVersion
     }
 
-    /// Stores rows: keys, objects, metadata and each column, as arrays of texts. Returns the versions.
+    /// Stores rows: keys, objects, metadata and each column, as arrays of texts, and the version of those that are new.
+    /// Returns the versions.
     func store(_ conflict: Conflict) -> String {
       let names = ["key", "object", "metadata"] + columns.map(\.name)
       let casts = ["", "::jsonb", "::jsonb"] + columns.map { "::\($0.type)" }
@@ -78,11 +79,11 @@
         case .keep: "DO NOTHING"
         case .replace: "DO UPDATE SET csn = t.csn + 1, \(changes.joined(separator: ", "))"
         case .replaceVersion:
-          "DO UPDATE SET csn = t.csn + 1, \(changes.joined(separator: ", ")) WHERE t.csn = $\(names.count + 1)"
+          "DO UPDATE SET csn = t.csn + 1, \(changes.joined(separator: ", ")) WHERE t.csn = $\(names.count + 2)"
         }
       return """
         INSERT INTO \(name) AS t (csn, row_id, \(names.map(Statement.quoted).joined(separator: ", "))) \
-        SELECT 1, 0, \(values) FROM unnest(\(arrays)) AS u(\(places.joined(separator: ", "))) \
+        SELECT $\(names.count + 1)::bigint, 0, \(values) FROM unnest(\(arrays)) AS u(\(places.joined(separator: ", "))) \
         ON CONFLICT (key) \(rest) RETURNING csn
         """
     }

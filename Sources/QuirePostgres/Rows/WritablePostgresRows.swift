@@ -7,6 +7,7 @@
     internal import Foundation
   #endif
   internal import QuireDatabase
+  internal import Synchronization
 
   /// The rows of a collection in a transaction that writes.
   ///
@@ -108,7 +109,7 @@
         }
         for (index, value) in values.enumerated() { columns[index].append(value) }
       }
-      var parameters = (fixed + columns).map { Parameter.array($0) }
+      var parameters = (fixed + columns).map { Parameter.array($0) } + [.integer(FirstVersion.next())]
       if let version { parameters.append(.integer(version)) }
       let answer = try session.send(table.statements.store(conflict), parameters)
       return (0..<answer.count).compactMap { answer.integer($0, 0) }
@@ -174,6 +175,24 @@
       let table = try session.tableForWriting(name)
       let (sql, parameters) = try condition(PostgresFields(table.declared)).statement()
       return try session.send(table.statements.remove(sql), parameters).changedCount
+    }
+  }
+
+  /// Makes versions for rows that are new: the time in microseconds since 1970, which has room in a JSON number.
+  ///
+  /// Versions grow by one with each change, which takes longer than a microsecond. So who has read a row does not take
+  /// another one for it that was stored under its key when it had been removed: that one has begun later.
+  enum FirstVersion {
+    /// The last one of this process, which its clock may be put back behind.
+    private static let last = Mutex<Int64>(0)
+
+    /// A version that is greater than all before it.
+    static func next() -> Int64 {
+      let now = Int64(Date().timeIntervalSince1970 * 1_000_000)
+      return last.withLock { last in
+        last = max(last + 1, now)
+        return last
+      }
     }
   }
 #endif

@@ -5,14 +5,20 @@
 
   /// What the table of a collection is called.
   enum TableNames {
-    private static let reserved: Set<String> = ["quire_feed", "quire_collection", "quire_rejected", "quire_edge"]
+    /// Names of tables and indexes of mirrors and hubs.
+    private static let reserved: Set<String> = [
+      "quire_feed", "quire_collection", "quire_rejected", "quire_edge", "quire_hub", "quire_hub_member",
+      "quire_hub_push", "quire_hub_row", "quire_hub_row_seq",
+    ]
 
-    /// The plain name: that of the collection behind `quire_`, if it is one that PostgreSQL takes.
+    /// The plain name: that of the collection behind `quire_`, if it is one that PostgreSQL takes. Tables and indexes
+    /// share their names, and the index of a table's keys has the name of the table and `_pkey`.
     static func plain(_ collection: String) -> String {
       let name = "quire_" + collection
       let isPlain = collection.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f }
       let fits = isPlain && !collection.isEmpty && name.utf8.count <= PostgresDeclarations.longestName
-      return fits && !reserved.contains(name) ? name : hashed(collection, "")
+      let isFree = !reserved.contains(name) && !name.hasSuffix("_pkey")
+      return fits && isFree ? name : hashed(collection, "")
     }
 
     /// A name that no other collection has, and no collection of another feed.

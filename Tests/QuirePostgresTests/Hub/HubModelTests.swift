@@ -43,11 +43,22 @@
     private var kept: FakeHub.State?
 
     private let options: DatabaseOptions
+    private let rule: HubRule
+    private let resolvesLater: Bool
 
-    /// - Parameter connect: how the hub is reached; one in memory if left out.
+    /// - Parameters:
+    ///   - resolvesLater: whether half of the rows are left undecided, and decided about at some time later.
+    ///   - connect: how the hub is reached; one in memory if left out.
     init(
-      _ seed: UInt64, members count: Int, _ durability: Durability, connect: (() -> any HubServer)? = nil
+      _ seed: UInt64, members count: Int, _ durability: Durability, resolvesLater: Bool = false,
+      connect: (() -> any HubServer)? = nil
     ) throws {
+      self.resolvesLater = resolvesLater
+      let choices = Mutex(SeededRandom(seed: seed ^ 99))
+      rule = { conflict in
+        if resolvesLater, choices.withLock({ $0.below(2) == 0 }) { return .undecided }
+        return try Self.rule(conflict)
+      }
       let server = FakeHub()
       self.server = server
       self.connect = connect ?? { server.connection() }
@@ -88,7 +99,7 @@
           return random.below(2) == 0 ? .before : .after
         }
       }
-      return try PostgresHub(members[index], over: ["notes"], as: "m\(index)", server: connection, rule: Self.rule)
+      return try PostgresHub(members[index], over: ["notes"], as: "m\(index)", server: connection, rule: rule)
     }
 
     /// - Parameter putsBack: whether the hub is put back to an older state now and then.
@@ -98,7 +109,8 @@
         let index = random.below(members.count)
         switch random.below(20) {
         case 0..<11: try write(index)
-        case 11..<18: try synchronize(index)
+        case 11..<17: try synchronize(index)
+        case 17: if resolvesLater { try resolve(index) } else { try synchronize(index) }
         case 18: if random.below(2) == 0 { hubs[index] = try makeHub(index) } else { try crash(index) }
         default: if putsBack { putBack() }
         }
@@ -127,6 +139,13 @@
       }
     }
 
+    /// Decides about what was left undecided.
+    private func resolve(_ index: Int) throws {
+      for conflict in try hubs[index].conflicts() {
+        #expect(try hubs[index].resolve(conflict, as: Self.rule(conflict)))
+      }
+    }
+
     private func putBack() {
       if let kept, random.below(2) == 0 {
         server.state.withLock { $0 = kept }
@@ -137,6 +156,13 @@
 
     /// Everybody comes to the same rows, which have each mark once.
     private func checkAgreement() throws {
+      // Each decision may meet another one.
+      for _ in 0..<(resolvesLater ? 60 : 0) {
+        for index in members.indices {
+          try synchronize(index)
+          try resolve(index)
+        }
+      }
       // What the first one gets of the last one takes a second round.
       for _ in 0..<2 { for index in members.indices { try synchronize(index) } }
       for index in members.indices { #expect(try hubs[index].synchronize() == HubProgress()) }
@@ -155,6 +181,12 @@
     func histories(seed: Int) throws {
       try HubHistory(UInt64(seed), members: 2 + seed % 4, seed % 2 == 0 ? .full : .relaxed)
         .run(steps: 120, putsBack: false)
+    }
+
+    @Test("They do also if they decide about a half later, and the hub is put back meanwhile", arguments: 1...40)
+    func undecided(seed: Int) throws {
+      try HubHistory(UInt64(seed) << 16, members: 2 + seed % 3, .full, resolvesLater: true)
+        .run(steps: 150, putsBack: seed % 2 == 0)
     }
 
     @Test("They do also if the hub is put back to what it was before", arguments: 1...20)
