@@ -60,6 +60,28 @@
       try await run.value
     }
 
+    @Test("A database that is closed in every phase ends who follows, and the next one goes on", arguments: 0..<12)
+    func closed(phase: Int) async throws {
+      let fixture = try MirrorFixture()
+      try fixture.set(1...2000, year: 1)
+      let events = Atomic(0)
+      let database = fixture.database
+      let mirror = try PostgresMirror(
+        of: database, feed: fixture.feed, to: fixture.target.conninfo,
+        options: .init(largestBatch: 150) { _ in
+          if events.add(1, ordering: .relaxed).newValue == phase + 1 {
+            // It is in use as long as the mirror reads.
+            Thread.detachNewThread { while (try? database.close()) == nil { Thread.sleep(forTimeInterval: 0.001) } }
+            Thread.sleep(forTimeInterval: 0.002)
+          }
+        })
+      try await mirror.run()
+      try fixture.reopen()
+      try fixture.set(1990...2010, year: 2)
+      try fixture.mirror().catchUp()
+      try fixture.expectEqual(rows: 2010)
+    }
+
     @Test("A task that is cancelled at any moment ends without an error, and the next one goes on", arguments: 0..<12)
     func cancelled(phase: Int) async throws {
       let fixture = try MirrorFixture()
