@@ -3,35 +3,50 @@
 #if Postgres
   internal import QuireDatabase
 
+  /// More than is held at one time has been made of the rows of a batch: it is to have fewer.
+  struct BatchOverflow: Error {
+    /// How many rows and changes were not too much, at least 1.
+    let rowCount: Int
+  }
+
   /// Makes steps of batches.
   struct RowEncoder {
     let tables: [PostgresTable]
     let keepsBytes: Bool
+    /// So many bytes are made of several rows at the most: stored ones may be compressed.
+    private static let byteLimit = 16 << 20
 
     /// The steps of a batch of changes, in their order.
-    func changes(of batch: FeedBatch) -> [SinkChange] {
-      steps(batch.changes) { table in try table.readChanges(batch) }
+    ///
+    /// - Throws: `BatchOverflow`.
+    func changes(of batch: FeedBatch) throws(BatchOverflow) -> [SinkChange] {
+      try steps(batch.changes) { table in try table.readChanges(batch) }
     }
 
     /// The steps of some rows that go over by ranges.
     ///
     /// - Parameter isMeant: the collections that are asked for.
-    func rows(of batch: BootstrapBatch, _ isMeant: (String) -> Bool) -> [SinkChange] {
-      steps(batch.rows.filter { isMeant($0.collection) }) { table in
+    /// - Throws: `BatchOverflow`.
+    func rows(of batch: BootstrapBatch, _ isMeant: (String) -> Bool) throws(BatchOverflow) -> [SinkChange] {
+      try steps(batch.rows.filter { isMeant($0.collection) }) { table in
         try table.readRows(batch)
       }
     }
 
     private func steps(
       _ changes: [FeedChange], _ read: (PostgresTable) throws -> [PostgresRowReader]
-    ) -> [SinkChange] {
+    ) throws(BatchOverflow) -> [SinkChange] {
+      var byteCount = 0
       var groups = ChangeGroups()
       var writer = JSONWriter(hasMarks: false)
       var columns = ColumnReaders(tables, changes, read)
-      for change in changes {
+      for (index, change) in changes.enumerated() {
         switch change.kind {
         case .inserted, .changed:
-          groups.store(row(change, columns.next(change.collection), &writer), in: change.collection)
+          let row = row(change, columns.next(change.collection), &writer)
+          byteCount += row.byteCount
+          if byteCount > Self.byteLimit, index > 0 { throw BatchOverflow(rowCount: index) }
+          groups.store(row, in: change.collection)
         case .removed: groups.remove(change.key, in: change.collection)
         case .cleared: groups.add(.clear(collection: change.collection))
         case .clearedAll: groups.add(.clearAll(isNew: false))

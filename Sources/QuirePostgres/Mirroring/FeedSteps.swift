@@ -31,7 +31,7 @@
     private var released: FeedCursor?
     private var releaseTime = ContinuousClock.now
 
-    /// As much as is held of a batch, besides one row.
+    /// As much as is read of a batch, as it is stored, besides one row.
     private static let byteLimit = 4 << 20
     private static let firstRowLimit = 1000
     private static let shortestTime = Duration.milliseconds(200)
@@ -87,10 +87,15 @@
 
     /// The next step; nil if there is none, and the tables are consistent.
     mutating func next() throws -> FeedStep? {
-      if let reasonToBegin {
-        mirror.tell(.begins(reasonToBegin))
-        return try firstRows()
+      if let reasonToBegin { mirror.tell(.begins(reasonToBegin)) }
+      while true {
+        do { return try read() } catch let overflow as BatchOverflow { rowLimit = overflow.rowCount }
       }
+    }
+
+    /// - Throws: `BatchOverflow` if fewer rows are to be read.
+    private mutating func read() throws -> FeedStep? {
+      if reasonToBegin != nil { return try firstRows() }
       let state = sink.state
       if let progress = state.progress { return try rows(behind: progress) }
       if let cursor = state.cursor, sink.tables.values.contains(where: \.needsFill) {
@@ -103,7 +108,7 @@
       let batch = try mirror.database.bootstrap(of: feed, limit: limit)
       var next = SinkState()
       next.consistentFrom = batch.csn.rawValue
-      return try step(batch, &next, [.clearAll(isNew: true)], encoder.rows(of: batch) { _ in true })
+      return try step(batch, &next, [.clearAll(isNew: true)], try encoder.rows(of: batch) { _ in true })
     }
 
     private mutating func rows(behind position: BootstrapPosition) throws -> FeedStep? {
@@ -130,7 +135,7 @@
       var next = sink.state
       next.consistentFrom = max(next.consistentFrom, batch.csn.rawValue)
       let tables = sink.tables
-      let changes = encoder.rows(of: batch) { isFirst || tables[Array($0.utf8)]?.needsFill == true }
+      let changes = try encoder.rows(of: batch) { isFirst || tables[Array($0.utf8)]?.needsFill == true }
       return try step(batch, &next, [], changes + (batch.position.isComplete && !isFirst ? [.didFill] : []))
     }
 
@@ -168,7 +173,7 @@
       let isMixture = batch.isCatchingUp || batch.cursor.csn.rawValue < next.consistentFrom
       next.state = isMixture ? .catchingUp : .consistent
       return FeedStep(
-        changes: try noted(encoder.changes(of: batch)), csn: batch.csn.rawValue, next: next,
+        changes: try noted(try encoder.changes(of: batch)), csn: batch.csn.rawValue, next: next,
         rowCount: batch.changes.count, isFull: batch.isCatchingUp)
     }
 
