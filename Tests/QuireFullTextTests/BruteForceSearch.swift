@@ -245,7 +245,8 @@ struct BruteForceSearch {
     guard isFollowed, !tokenizer.identity.hasPrefix("trigrams") else {
       return try tokenizer.tokens(of: text, for: .query)
     }
-    return try tokenizer.tokens(of: text + " 0", for: .query).dropLast()
+    let tokens = try tokenizer.tokens(of: text + " 0", for: .query)
+    return tokens.filter { $0.position < tokens.last?.position ?? 0 }
   }
 
   /// The places by `offset` before those of any of some tokens, with how many terms stand there.

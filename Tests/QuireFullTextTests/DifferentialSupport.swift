@@ -46,7 +46,7 @@ final class SearchTrio {
     self.text = text
     folder = try TestFolder()
     database = try folder.open()
-    fts5 = try FTS5Oracle(columns: fields, tokenizer: fts5Tokenizer)
+    fts5 = try FTS5Oracle(columns: fields, tokenizer: fts5Tokenizer, own: tokenizer)
     definition = BruteForceSearch(fields: fields, tokenizer: tokenizer)
   }
 

@@ -4,6 +4,7 @@ import CSQLite3
 import QuireDatabase
 import QuireFullText
 import QuireTesting
+import QuireText
 
 /// A table of FTS5's in memory.
 final class FTS5Oracle {
@@ -14,15 +15,21 @@ final class FTS5Oracle {
   /// What SQLite says of a statement that fails.
   struct Failure: Error, CustomStringConvertible { let description: String }
 
-  /// - Parameter tokenizer: the value of the option `tokenize`.
-  init(columns: [String], tokenizer: String = "unicode61") throws {
+  /// - Parameters:
+  ///   - tokenizer: the value of the option `tokenize`.
+  ///   - own: the tokenizer that is meant by the name of the bridge.
+  ///   - detail: the value of the option `detail`.
+  init(
+    columns: [String], tokenizer: String = "unicode61", own: (any Tokenizer)? = nil, detail: String = "full"
+  ) throws {
     self.columns = columns
     var handle: OpaquePointer?
     let status = sqlite3_open(":memory:", &handle)
     self.handle = handle
     guard status == SQLITE_OK else { throw failure() }
     let names = columns.map { "\"\($0)\"" }.joined(separator: ", ")
-    try execute("create virtual table oracle using fts5(\(names), tokenize = \"\(tokenizer)\")")
+    if let own { try FTS5Bridge.register(own, with: handle) }
+    try execute("create virtual table oracle using fts5(\(names), tokenize = \"\(tokenizer)\", detail = \(detail))")
     try execute("insert into oracle(oracle, rank) values ('rank', 'bm25()')")
   }
 
@@ -70,6 +77,16 @@ final class FTS5Oracle {
     return try rows(of: statement) { RowID(sqlite3_column_int64($0, 0)) }
   }
 
+  /// The rows that two queries find, each in a column or in all, ascending.
+  func rowIDs(match query: String, in column: String?, _ other: String, in otherColumn: String?) throws -> [RowID] {
+    let names = [column, otherColumn].map { $0.map { "\"\($0)\"" } ?? "oracle" }
+    let statement = try prepared(
+      "select rowid from oracle where \(names[0]) match ?1 and \(names[1]) match ?2 order by rowid")
+    bind(query, 1, statement)
+    bind(other, 2, statement)
+    return try rows(of: statement) { RowID(sqlite3_column_int64($0, 0)) }
+  }
+
   /// The rows that a query finds with what bm25() says of them, turned so that the best is the highest; the best
   /// first, equal ones by row.
   func ranked(match query: String, weights: [Double] = [], limit: Int = -1) throws -> [(row: RowID, score: Double)] {
@@ -91,6 +108,13 @@ final class FTS5Oracle {
     return try rows(of: statement) {
       (sqlite3_column_text($0, 0).map { String(cString: $0) } ?? "", Int(sqlite3_column_int64($0, 1)))
     }
+  }
+
+  /// The tokens of all rows, in the order of the rows and of the tokens.
+  func tokens() throws -> [String] {
+    try execute("create virtual table if not exists temp.places using fts5vocab(main, oracle, instance)")
+    let statement = try prepared("select term from places order by doc, col, offset")
+    return try rows(of: statement) { sqlite3_column_text($0, 0).map { String(cString: $0) } ?? "" }
   }
 
   /// What SQLite says is wrong with a query; nil if it is right.

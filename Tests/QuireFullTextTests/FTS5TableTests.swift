@@ -16,21 +16,33 @@ struct FTS5TableTests {
   }
 
   /// Checks that all three find the rows of a table’s searches, which have the numbers of their documents as keys.
-  private static func check(_ trio: SearchTrio, _ queries: [(text: String, rows: [Int64])]) throws {
+  private static func check(_ trio: SearchTrio, _ table: SearchTable) throws {
     let keys = Dictionary(uniqueKeysWithValues: trio.rowIDs.map { ($1, Int64($0) ?? 0) })
     try trio.verify()
-    for (text, rows) in queries {
-      let expression = try SearchExpression(text, fields: trio.fts5.columns)
+    for (text, rows) in table.queries {
       #expect(try trio.fts5.rowIDs(match: text).compactMap { keys[$0] }.sorted() == rows, "FTS5: \(text)")
-      #expect(try trio.definition.rowIDs(expression).compactMap { keys[$0] }.sorted() == rows, "definition: \(text)")
-      let found = try trio.database.read { tx in
-        let found = try tx[.papers].search(text)
-        #expect(try found.count == rows.count, "\(text)")
-        #expect(try Set(found.ranked().scores.map(\.rowID)) == Set(found.rowIDs), "\(text)")
-        return try found.rowIDs
-      }
-      #expect(found.compactMap { keys[$0] }.sorted() == rows, "\(text)")
+      try check(trio, text, rows, keys)
     }
+    var found = 0
+    for text in table.searches {
+      let rows = try trio.fts5.rowIDs(match: text).compactMap { keys[$0] }.sorted()
+      try check(trio, text, rows, keys)
+      found += rows.count
+    }
+    #expect(found == table.found)
+  }
+
+  /// Checks that the definition and the database find these rows.
+  private static func check(_ trio: SearchTrio, _ text: String, _ rows: [Int64], _ keys: [RowID: Int64]) throws {
+    let expression = try SearchExpression(text, fields: trio.fts5.columns)
+    #expect(try trio.definition.rowIDs(expression).compactMap { keys[$0] }.sorted() == rows, "definition: \(text)")
+    let found = try trio.database.read { tx in
+      let found = try tx[.papers].search(text)
+      #expect(try found.count == rows.count, "\(text)")
+      #expect(try Set(found.ranked().scores.map(\.rowID)) == Set(found.rowIDs), "\(text)")
+      return try found.rowIDs
+    }
+    #expect(found.compactMap { keys[$0] }.sorted() == rows, "\(text)")
   }
 
   @Test("Documents that are inserted are found", arguments: SearchTable.all)
@@ -40,7 +52,7 @@ struct FTS5TableTests {
     for (number, texts) in table.documents.enumerated() {
       try trio.write { tx in try trio.set(tx, "\(number + 1)", texts) }
     }
-    try Self.check(trio, table.queries)
+    try Self.check(trio, table)
   }
 
   @Test("Documents that a full text is built of are found", arguments: SearchTable.all)
@@ -50,7 +62,7 @@ struct FTS5TableTests {
       for (number, texts) in table.documents.enumerated() { try trio.set(tx, "\(number + 1)", texts) }
     }
     try trio.register()
-    try Self.check(trio, table.queries)
+    try Self.check(trio, table)
   }
 
   @Test("Documents are found that were others before, and are again", arguments: SearchTable.all)
@@ -66,11 +78,11 @@ struct FTS5TableTests {
       for number in (0..<count).reversed() { try trio.set(tx, "\(number + 1)", documents[number]) }
       try trio.remove(tx, ["other"])
     }
-    try Self.check(trio, table.queries)
+    try Self.check(trio, table)
     try trio.write { tx in
       try trio.removeAll(tx)
       for (number, texts) in documents.enumerated() { try trio.set(tx, "\(number + 1)", texts) }
     }
-    try Self.check(trio, table.queries)
+    try Self.check(trio, table)
   }
 }

@@ -10,22 +10,32 @@ struct SearchTable: CustomTestStringConvertible, Sendable {
   let cut: Cut
   let documents: [[String]]
   let queries: [(text: String, rows: [Int64])]
+  /// Searches of which FTS5 says what they find.
+  let searches: [String]
+  /// How many rows those find, all together.
+  let found: Int
 
   var testDescription: String { name }
 
   /// A tokenizer, and how FTS5 is told of it.
   struct Cut: Sendable {
-    let tokenizer: TextTokenizer
+    let tokenizer: any Tokenizer
     let fts5: String
 
-    init(_ tokenizer: TextTokenizer, _ fts5: String) { (self.tokenizer, self.fts5) = (tokenizer, fts5) }
+    init(_ tokenizer: any Tokenizer, _ fts5: String) { (self.tokenizer, self.fts5) = (tokenizer, fts5) }
+
+    /// One that FTS5 is given as it is.
+    init(own tokenizer: any Tokenizer) { self.init(tokenizer, FTS5Bridge.name) }
+
+    static let plain = Cut(.unicode61(), "unicode61")
   }
 
   init(
-    _ name: String, columns: [String], cut: Cut, documents: [[String]], queries: [(text: String, rows: [Int64])]
+    _ name: String, columns: [String], cut: Cut, documents: [[String]],
+    queries: [(text: String, rows: [Int64])] = [], searches: [String] = [], found: Int = 0
   ) {
     (self.name, self.columns, self.cut) = (name, columns, cut)
-    (self.documents, self.queries) = (documents, queries)
+    (self.documents, self.queries, self.searches, self.found) = (documents, queries, searches, found)
   }
 
   /// - Parameter tokenCharacters: characters that are parts of words beside letters and digits.
@@ -40,7 +50,11 @@ struct SearchTable: CustomTestStringConvertible, Sendable {
 
   static let all = [
     near, nearColumns, phrases, prefixes, columnSets, expressions, firstTokens, texts, trigrams, separators, capitals,
-    manyColumns, longWords, accents,
+    manyColumns, longWords, accents, lettersOfTwoColumns, rankedLetters, sixColumns, phrasesOfColumns, nestedPrefixes,
+    alike, firstRows, columnsOfLetters, noColumnIsLeft, noWords, beginnings, simple, missingWords, pairs, nearPhrases,
+    nearTrigrams, lettersInColumns, counted, prefixesOfColumns, prefixesOfScripts, prefixesOfSentences, umlauts,
+    simpleUmlauts, unicodeDocuments, synonyms, synonymsOfTwoColumns, storedSynonymsOfTwoColumns, askedSynonyms,
+    manySynonyms, doubledWords, stems,
   ]
 }
 

@@ -11,13 +11,16 @@ final class SnippetOracle {
   private let columnCount: Int
   private let handle: OpaquePointer?
 
-  /// - Parameter tokenizer: the value of the option `tokenize`.
-  init(columns: [String], tokenizer: String = "unicode61") throws {
+  /// - Parameters:
+  ///   - tokenizer: the value of the option `tokenize`.
+  ///   - own: the tokenizer that is meant by the name of the bridge.
+  init(columns: [String], tokenizer: String = "unicode61", own: (any Tokenizer)? = nil) throws {
     columnCount = columns.count
     var handle: OpaquePointer?
     let status = sqlite3_open(":memory:", &handle)
     self.handle = handle
     guard status == SQLITE_OK else { throw failure }
+    if let own { try FTS5Bridge.register(own, with: handle) }
     let sql = "create virtual table t using fts5(\(columns.joined(separator: ", ")), tokenize = \"\(tokenizer)\")"
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure }
   }
