@@ -20,19 +20,20 @@
 
   /// Reads the database from where a sink is.
   ///
-  /// Invariant: `rowLimit` is at least 1, and no larger than the options say.
+  /// Invariant: `rowLimit` and `byteLimit` are at least 1, and no larger than the options and `firstByteLimit` say.
   struct FeedSteps {
     private let mirror: PostgresMirror
     private let sink: Sink
     private let encoder: RowEncoder
     private var rowLimit: Int
+    /// As much as is read of a batch, as it is stored, besides one row. Lower where more is made of it than is held.
+    private var byteLimit = FeedSteps.firstByteLimit
     /// Why all rows go over anew, if they are to.
     private var reasonToBegin: String?
     private var released: FeedCursor?
     private var releaseTime = ContinuousClock.now
 
-    /// As much as is read of a batch, as it is stored, besides one row.
-    private static let byteLimit = 4 << 20
+    private static let firstByteLimit = 4 << 20
     private static let firstRowLimit = 1000
     private static let shortestTime = Duration.milliseconds(200)
     private static let longestTime = Duration.seconds(1)
@@ -49,7 +50,7 @@
     }
 
     private var feed: ChangeFeed { mirror.feed }
-    private var limit: FeedLimit { FeedLimit(rows: rowLimit, bytes: Self.byteLimit) }
+    private var limit: FeedLimit { FeedLimit(rows: rowLimit, bytes: byteLimit) }
 
     // MARK: Whether the cursor is one of this feed
 
@@ -89,7 +90,10 @@
     mutating func next() throws -> FeedStep? {
       if let reasonToBegin { mirror.tell(.begins(reasonToBegin)) }
       while true {
-        do { return try read() } catch let overflow as BatchOverflow { rowLimit = overflow.rowCount }
+        do { return try read() } catch let overflow as BatchOverflow {
+          // What one commit has changed is divided by bytes alone.
+          (rowLimit, byteLimit) = (overflow.rowCount, max(1, byteLimit / 2))
+        }
       }
     }
 
@@ -202,6 +206,7 @@
     mutating func didStore(_ step: FeedStep, in duration: Duration) throws {
       reasonToBegin = nil
       if duration > Self.longestTime { rowLimit = max(1, rowLimit / 2) }
+      byteLimit = min(byteLimit * 2, Self.firstByteLimit)
       if step.isFull, duration < Self.shortestTime { rowLimit = min(rowLimit * 2, mirror.options.largestBatch) }
       if ContinuousClock.now - releaseTime > Self.releaseInterval { try release(isLast: true) }
     }
