@@ -83,7 +83,8 @@
         }
       return """
         INSERT INTO \(name) AS t (csn, row_id, \(names.map(Statement.quoted).joined(separator: ", "))) \
-        SELECT $\(names.count + 1)::bigint, 0, \(values) FROM unnest(\(arrays)) AS u(\(places.joined(separator: ", "))) \
+        SELECT $\(names.count + 1)::bigint, 0, \(values) \
+        FROM unnest(\(arrays)) AS u(\(places.joined(separator: ", "))) \
         ON CONFLICT (key) \(rest) RETURNING csn
         """
     }
