@@ -15,13 +15,13 @@
 
     /// Writes the next push down. Without one, notes how far the feed was followed; nil then.
     func collect(_ found: HubOutbound.Found?, _ lineage: String) throws -> HubIntent? {
-      var state = try hub.state(tx)
-      let position = found?.next.text ?? state.outbound ?? HubOutbound.beginning(nil).text
       var keys: [RowKey] = []
       for change in found?.changes ?? [] {
         if change.isOfARow { keys.append(RowKey(change.collection, change.key)) } else { try mark(change) }
       }
-      if found?.endsBootstrap == true { for collection in hub.collections { try markRemoved(collection) } }
+      if found?.endsBootstrap == true { try markRemovedCollections() }
+      var state = try hub.state(tx)
+      let position = found?.next.text ?? state.outbound ?? HubOutbound.beginning(nil).text
       keys += pendingKeys()
       let entries = try entries(keys)
       if entries.isEmpty {
@@ -44,12 +44,33 @@
       switch change.kind {
       case .clearedAll: for collection in hub.collections { try markRemoved(collection) }
       case .renamed(let from):
-        if hub.shares(from) { try markRemoved(from) }
+        // Nobody else has said that rows under the old name are to go.
+        if hub.shares(from) { try forget(from) }
         for key in Array(tx.values(in: change.collection).map(\.key)) {
           try tx[.hubPending(change.collection)].set(0, for: key)
         }
       default: try markRemoved(change.collection)
       }
+    }
+
+    /// Marks the rows that the hub has, and that are no longer here; not those of collections that are not here at all,
+    /// and may have another name.
+    private func markRemovedCollections() throws {
+      let there = tx.collections
+      for collection in hub.collections {
+        try there.contains { $0.hasBytes(of: collection) } ? markRemoved(collection) : forget(collection)
+      }
+    }
+
+    /// Forgets what the hub has of a collection, all of which comes down again.
+    private func forget(_ collection: String) throws {
+      if tx[.hubBases(collection)].isEmpty { return }
+      try tx[.hubBases(collection)].removeAll()
+      try tx[.hubConflicts(collection)].removeAll()
+      try tx[.hubPending(collection)].removeAll()
+      var state = try hub.state(tx)
+      state.collections = (state.collections ?? hub.collections).filter { !$0.hasBytes(of: collection) }
+      try tx[.hubStates].set(state, for: hub.name)
     }
 
     /// Marks the rows that the hub has of a collection, and that are no longer here.
