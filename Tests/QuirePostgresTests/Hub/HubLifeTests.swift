@@ -57,7 +57,7 @@
     }
 
     @Test(
-      "A collection that has another name here is not removed from the hub", arguments: [["notes"], ["notes", "texts"]])
+      "A collection that is renamed here is not removed from the hub", arguments: [["notes"], ["notes", "texts"]])
     func renamed(shared: [String]) throws {
       let (server, folder) = (FakeHub(), try TestFolder())
       func options(_ renamed: [String: String] = [:]) -> DatabaseOptions {
