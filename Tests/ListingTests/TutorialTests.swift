@@ -3,6 +3,7 @@
 import Foundation
 import Quire
 import QuireTesting
+import Synchronization
 import Testing
 
 @Suite("Listings of tutorials and recipes") struct TutorialTests {
@@ -86,6 +87,10 @@ import Testing
     let restored = try await ArticleServer(at: copy)
     #expect(try await restored.page(0, of: 1).count == 47)
     #expect(try await firstEvent(of: restored, after: id).hasPrefix("event: reload\nid: "))
+    #expect(try await firstEvent(of: server, after: "zzz").hasPrefix("event: reload\nid: "))
+    let before = "\(try server.db.newestCursor(of: .clients))"
+    try await server.db.write { tx in try tx[.articles].removeAll() }
+    #expect(try await firstEvent(of: server, after: before).hasPrefix("event: reload\nid: "))
     try restored.db.close()
     try server.db.close()
   }
@@ -93,14 +98,14 @@ import Testing
   /// The text of the first event that a client is sent.
   private func firstEvent(of server: ArticleServer, after id: String) async throws -> String {
     struct Enough: Error {}
-    var event = ""
+    let event = Mutex("")
     do {
       try await server.sendEvents(after: id) { text in
-        event = text
+        event.withLock { $0 = text }
         throw Enough()
       }
     } catch is Enough {}
-    return event
+    return event.withLock { $0 }
   }
 
   @Test("Attachments go with their letter") func attachments() async throws {

@@ -24,7 +24,38 @@ extension Indexes where Object == Part, Metadata == NoMetadata {
   }
 }
 
+private struct Box: SynthesizedCodable, Sendable, Equatable {
+  struct Label: Codable, Sendable, Equatable { var text: String }
+  var label: Label?
+}
+
+extension RowCollection where Object == Box, Metadata == NoMetadata {
+  fileprivate static var boxes: Self { .init("boxes") }
+}
+
+extension Indexes where Object == Box, Metadata == NoMetadata {
+  fileprivate static var boxes: Self { Indexes("boxes.indexes", over: .boxes) { Index("label", \.label?.text) } }
+}
+
 @Suite struct NestedConditionTests {
+  @Test("A field of an optional record is named by its path", arguments: [true, false])
+  func optionalRecords(isIndexed: Bool) throws {
+    let db = try Database.inMemory()
+    if isIndexed { try db.register(Indexes.boxes) }
+    try db.write { tx throws in
+      for number in 0..<30 {
+        let label = number % 3 == 0 ? nil : Box.Label(text: "\(number % 3)")
+        try tx[.boxes].set(Box(label: label), for: "\(number)")
+      }
+    }
+    try db.read { tx throws in
+      let found = tx[.boxes].find { $0[\.label?.text] == "1" }
+      #expect(try found.count == 10 && found.objects.allSatisfy { $0.label?.text == "1" })
+      if isIndexed { #expect(try found.requireIndex().keys.count == 10) }
+      #expect(try tx[.boxes].find { $0[\.label?.text] == nil }.count == 10)
+    }
+  }
+
   private func fill(_ db: Database) throws {
     let weights: [Int??] = [nil, .some(nil), 1, 2]
     try db.write { tx in

@@ -1,5 +1,7 @@
 // What a task hands on to the work that a thread of the engine's does for it.
 
+internal import Synchronization
+
 /// Runs a closure once, on any thread, as the task would that has made this: with its task-local values, and cancelled
 /// when it is.
 ///

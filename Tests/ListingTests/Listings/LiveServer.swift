@@ -76,16 +76,22 @@ struct ServerEvent: Sendable, Equatable {
 }
 
 extension ArticleServer {
-  func sendEvents(after lastEventID: String?, by write: (String) async throws -> Void) async throws {
+  func sendEvents(
+    after lastEventID: String?, by write: @Sendable (String) async throws -> Void
+  ) async throws {
+    func reload() async throws { try await write("event: reload\nid: \(db.newestCursor(of: .clients))\ndata:\n\n") }
+    let start = try lastEventID.map { FeedCursor($0) } ?? db.newestCursor(of: .clients)
+    guard let start else { return try await reload() }
     do {
-      let start = try lastEventID.flatMap { FeedCursor($0) } ?? db.newestCursor(of: .clients)
       for try await batch in db.changes(of: .clients, after: start) {
+        let isEmptied = batch.changes.contains { $0.kind == .cleared || $0.kind == .clearedAll }
+        if isEmptied { return try await reload() }
         let event = ServerEvent(id: "\(batch.cursor)", changedIDs: batch.changes.map(\.key))
         try await write(event.text)
       }
     } catch let error as DatabaseError {
       guard error.code == .cursorExpired || error.code == .cursorForeign else { throw error }
-      try await write("event: reload\nid: \(db.newestCursor(of: .clients))\ndata:\n\n")
+      try await reload()
     }
   }
 }
