@@ -69,7 +69,11 @@ extension DatabaseCore {
     do {
       let pending = try writeWithoutWaiting(connection, watch) { tx throws in
         tx.state.writer?.cancellation = job.cancellation
-        return try job.perform { work in try work(tx) }
+        return try job.perform { work in
+          // The task's own values have taken the place of those of this thread.
+          guard let watch else { return try work(tx) }
+          return try watch.span.run { try work(tx) }
+        }
       }
       let (result, ticket) = (pending.result, pending.ticket)
       // Here, where one commit comes after the other.
