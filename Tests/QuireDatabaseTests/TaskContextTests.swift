@@ -2,6 +2,7 @@
 
 import QuireDatabase
 import QuireStorage
+import QuireTesting
 import Testing
 
 /// A value of a task's, as a server keeps the user of a request.
@@ -94,6 +95,27 @@ private let songs = RowCollection<String, Int>("songs")
     try await holder.value
   }
 
-  /// Something that a closure holds.
+  @Test("Writes that are refused after their turn has come let their task end") func refusedWrites() async throws {
+    let disk = SimulatedDisk()
+    let db = try disk.openDatabase()
+    disk.refuse(.sync)
+    await #expect(throws: DatabaseError.self) { try await db.write { tx in try tx[songs].set("a", for: "a") } }
+    weak var witness: Witness?
+    do {
+      let held = Witness()
+      witness = held
+      for _ in 0..<10 {
+        await #expect(throws: DatabaseError.self) {
+          try await Held.$witness.withValue(held) { try await db.write { _ in Issue.record("nothing is written") } }
+        }
+      }
+    }
+    for _ in 0..<1000 where witness != nil { try await Task.sleep(for: .milliseconds(2)) }
+    #expect(witness == nil)
+  }
+
+  private enum Held { @TaskLocal static var witness: Witness? }
+
+  /// Something that a closure, or a task's value, holds.
   private final class Witness: Sendable { func touch() {} }
 }

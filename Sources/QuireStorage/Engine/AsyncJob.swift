@@ -25,7 +25,7 @@ package final class CancellationFlag: Sendable {
 /// Invariants:
 /// 1. The continuation is resumed once: by `refuse` before `begin`, or by `end` after it.
 /// 2. `work` is there until it is taken after `begin`, or until the job is refused.
-/// 3. `context` is there from before the job waits until its work has been done, or until it is refused.
+/// 3. `context` is there from before the job waits until its work is done, or until the job is refused or ended.
 package final class AsyncJob<Work: Sendable, Result: Sendable>: Sendable {
   private enum State {
     case new
@@ -93,7 +93,7 @@ package final class AsyncJob<Work: Sendable, Result: Sendable>: Sendable {
     return isWaiting
   }
 
-  /// Lets go of work that is not done.
+  /// Lets go of work that is not done, if there still is some.
   private func giveUp() {
     _ = work.withLock { $0.take() }
     context.withLock { $0.take() }?.giveUp()
@@ -131,8 +131,9 @@ package final class AsyncJob<Work: Sendable, Result: Sendable>: Sendable {
     continuation.resume(with: result)
   }
 
-  /// The job is done.
+  /// The job is done, or was not done after all: a write that is refused never comes to its work.
   package func end(_ result: Swift.Result<Result, any Error>) {
+    giveUp()
     let continuation = state.withLock { state -> CheckedContinuation<Result, any Error>? in
       guard case .running(let continuation) = state else { return nil }
       state = .ended
