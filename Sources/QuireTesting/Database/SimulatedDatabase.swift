@@ -24,14 +24,9 @@ extension SimulatedDisk {
     let seed = UInt64(operationCount)
     var options = options
     if !hasBackgroundWork { options.maintainsWhenIdle = false }
-    let db = try openDatabase(at: path, seed: seed, options, scheduling: hasBackgroundWork ? .threads : .stepped)
-    do {
-      for next in extensions { try db.register(next) }
-    } catch {
-      try? db.close()
-      throw error
-    }
-    return db
+    let environment = environment(seed, hasBackgroundWork ? .threads : .stepped)
+    if extensions.isEmpty { return try Database(at: path, options: options, environment: environment) }
+    return try Database.open(at: path, options: options, environment: environment, extensions: extensions) { _ in }
   }
 
   /// Opens the database that stands at `path` on this disk; nothing happens there by itself, so that a seed repeats.
@@ -43,11 +38,16 @@ extension SimulatedDisk {
     at path: String = "/db", seed: UInt64, _ options: Database.Options, scheduling: Scheduling = .stepped,
     unloggedByteCount: Int = 4 << 20
   ) throws -> Database {
+    try Database(at: path, options: options, environment: environment(seed, scheduling, unloggedByteCount))
+  }
+
+  /// This disk, with chances that come from a seed.
+  private func environment(
+    _ seed: UInt64, _ scheduling: Scheduling, _ unloggedByteCount: Int = 4 << 20
+  ) -> StorageEnvironment {
     let dice = Latch(SeededRandom(seed: seed))
-    return try Database(
-      at: path, options: options,
-      environment: StorageEnvironment(
-        fileSystem: self, random: { dice.withLock { $0.next() } }, scheduling: scheduling, allowsTestPages: true,
-        initialSegmentByteCount: 64 << 10, unloggedByteCount: unloggedByteCount))
+    return StorageEnvironment(
+      fileSystem: self, random: { dice.withLock { $0.next() } }, scheduling: scheduling, allowsTestPages: true,
+      initialSegmentByteCount: 64 << 10, unloggedByteCount: unloggedByteCount)
   }
 }
