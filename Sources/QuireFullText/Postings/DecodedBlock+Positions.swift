@@ -7,8 +7,14 @@ internal import QuireDatabase
 /// Of each field of each row there is the first position, then the gaps to the next ones less 1. Those of a large block
 /// are unpacked field by field, each field when it is asked for first; those of a small one all at once.
 @safe final class PositionPlaces {
-  /// For each frequency of the block, the index of its first number among those of its field, or of a small block.
+  /// For each frequency of the block, the index of its first number among those of its field, or of a small block;
+  /// unless starts are narrow.
   fileprivate let starts: UnsafeMutablePointer<Int>
+  /// For each row of a block with narrow starts, the same of its fields, with 16 bits each, the lowest field lowest.
+  fileprivate let narrowStarts: UnsafeMutablePointer<UInt64>
+  /// For each mask below 16, by what the frequencies of a row are multiplied so that their products are the parts of
+  /// one number: four of them, those behind the last frequency zero.
+  fileprivate let factors: UnsafeMutablePointer<UInt64>
   /// Where the numbers of each field begin, by its number.
   fileprivate let bases: UnsafeMutablePointer<Int>
   /// The numbers that were unpacked.
@@ -21,14 +27,28 @@ internal import QuireDatabase
   /// Those of them whose numbers were unpacked.
   @exclusivity(unchecked) fileprivate var readFields: FieldMask = 0
   @exclusivity(unchecked) fileprivate var isKnown = false
+  @exclusivity(unchecked) fileprivate var isNarrow = false
 
   init(_ frequencyCount: Int) {
     let bases = UnsafeMutablePointer<Int>.allocate(capacity: FieldMask.bitWidth + frequencyCount)
     unsafe self.bases = bases
     unsafe starts = bases + FieldMask.bitWidth
+    let narrowStarts = UnsafeMutablePointer<UInt64>.allocate(capacity: PostingForm.blockCount + 64)
+    unsafe self.narrowStarts = narrowStarts
+    unsafe factors = narrowStarts + PostingForm.blockCount
+    for mask in 0..<16 {
+      var rest = mask
+      for place in 0..<4 {
+        unsafe factors[mask * 4 + place] = rest == 0 ? 0 : 1 << UInt64(rest.trailingZeroBitCount * 16)
+        rest &= rest &- 1
+      }
+    }
   }
 
-  deinit { unsafe bases.deallocate() }
+  deinit {
+    unsafe bases.deallocate()
+    unsafe narrowStarts.deallocate()
+  }
 
   func forget() { unsafe isKnown = false }
 }
@@ -57,6 +77,32 @@ internal import QuireDatabase
     return bits <= UInt64(UInt32.max) && sum <= UInt64(UInt32.max)
   }
 
+  /// Whether one of another term's positions is `offset` behind one of these; nil if one is too great to be one.
+  @inline(__always)
+  func isFollowed(by others: PositionGaps, at offset: UInt32) -> Bool? {
+    assert(count > 0 && others.count > 0, "a row has a term nowhere")
+    var (index, other) = (0, 0)
+    var (position, otherPosition) = unsafe (numbers[0], others.numbers[0])
+    var bits = position | otherPosition
+    position &+= UInt64(offset)
+    while position != otherPosition {
+      if position < otherPosition {
+        index &+= 1
+        if index == count { break }
+        let gap = unsafe numbers[index]
+        (position, bits) = (position &+ gap &+ 1, bits | gap)
+      } else {
+        other &+= 1
+        if other == others.count { break }
+        let gap = unsafe others.numbers[other]
+        (otherPosition, bits) = (otherPosition &+ gap &+ 1, bits | gap)
+      }
+    }
+    // Fewer numbers than 2^31, each below 2^32, do not overflow.
+    let isPossible = max(position &- UInt64(offset), otherPosition) < UInt64(UInt32.max)
+    return bits <= UInt64(UInt32.max) && isPossible ? position == otherPosition : nil
+  }
+
   /// Calls `body` with the positions in order until it returns false.
   ///
   /// - Returns: false if one is too great to be one.
@@ -80,15 +126,19 @@ internal import QuireDatabase
   private let frequencies: UnsafePointer<UInt32>
   private let frequencyStarts: UnsafePointer<Int32>
   private let starts: UnsafePointer<Int>
+  private let narrowStarts: UnsafePointer<UInt64>
   private let bases: UnsafePointer<Int>
   private let numbers: UnsafePointer<UInt64>
+  private let isNarrow: Bool
 
   /// - Parameter block: one whose frequencies were read.
   fileprivate init(_ block: DecodedBlock) {
     unsafe (masks, frequencies) = unsafe (UnsafePointer(block.masks), UnsafePointer(block.frequencies))
     unsafe frequencyStarts = unsafe UnsafePointer(block.frequencyStarts)
     unsafe (starts, bases) = unsafe (UnsafePointer(block.places.starts), UnsafePointer(block.places.bases))
+    unsafe narrowStarts = unsafe UnsafePointer(block.places.narrowStarts)
     unsafe numbers = unsafe UnsafePointer(block.places.numbers.base)
+    isNarrow = unsafe block.places.isNarrow
   }
 
   /// The mask of a row.
@@ -97,10 +147,31 @@ internal import QuireDatabase
   /// The positions of one row in one field, in which it has the term; those of the field were read.
   @inline(__always)
   func positions(ofRow index: Int, field: Int) -> PositionGaps {
+    let (start, count) = range(ofRow: index, field: field)
+    return unsafe PositionGaps(numbers + (start &+ bases[field]), count)
+  }
+
+  /// The index of the first position of one row among those of a field, and how many it has.
+  @inline(__always)
+  fileprivate func range(ofRow index: Int, field: Int) -> (start: Int, count: Int) {
     let below = unsafe masks[index] & (1 << FieldMask(truncatingIfNeeded: field) &- 1)
-    let place = unsafe Int(frequencyStarts[index]) &+ below.nonzeroBitCount
-    let start = unsafe starts[place] &+ bases[field]
-    return unsafe PositionGaps(numbers + start, Int(frequencies[place]))
+    let first = unsafe Int(frequencyStarts[index])
+    if isNarrow {
+      let place = first &+ below.narrowBitCount
+      let start = unsafe narrowStarts[index] &>> UInt64(truncatingIfNeeded: field &* 16) & 0xffff
+      return unsafe (Int(truncatingIfNeeded: start), Int(frequencies[place]))
+    }
+    let place = first &+ below.nonzeroBitCount
+    return unsafe (starts[place], Int(frequencies[place]))
+  }
+}
+
+extension FieldMask {
+  /// How many bits are set, of a mask below 16.
+  @inline(__always) var narrowBitCount: Int {
+    assert(self < 16, "a mask has further fields")
+    // The numbers of bits of all such masks, four bits each.
+    return Int(truncatingIfNeeded: 0x4332_3221_3221_2110 as UInt64 &>> (self &* 4) & 0xf)
   }
 }
 
@@ -152,7 +223,7 @@ extension DecodedBlock {
       }
     }
     unsafe places.bases.update(repeating: 0, count: FieldMask.bitWidth)
-    unsafe (places.fields, places.readFields) = (.max, .max)
+    unsafe (places.fields, places.readFields, places.isNarrow) = (.max, .max, false)
     return true
   }
 
@@ -164,7 +235,8 @@ extension DecodedBlock {
     for index in 0..<count { fields |= unsafe masks[index] }
     // How many positions each of the fields has so far.
     for field in 0..<FieldMask.bitWidth where fields >> FieldMask(field) & 1 == 1 { unsafe sums[field] = 0 }
-    if unsafe form.fieldCount > 4 || !addNarrow(starts, sums) { unsafe addWide(starts, sums) }
+    unsafe places.isNarrow = form.fieldCount <= 4 && addNarrow(sums)
+    if unsafe !places.isNarrow { unsafe addWide(starts, sums) }
     var reader = unsafe ByteReader(bytes, at: offset)
     var (total, rest) = (0, fields)
     while rest != 0 {
@@ -197,53 +269,42 @@ extension DecodedBlock {
     }
   }
 
-  /// The same of up to four fields, whose sums are parts of one number; false if they are too great for that.
-  private func addNarrow(_ starts: UnsafeMutablePointer<Int>, _ sums: UnsafeMutablePointer<Int>) -> Bool {
+  /// The same of up to four fields, for each row, as parts of one number; false if they are too great for that.
+  private func addNarrow(_ sums: UnsafeMutablePointer<Int>) -> Bool {
+    let (end, masks, frequencies, places) = unsafe (count, masks, frequencies, frequencyStarts)
+    let (starts, factors) = unsafe (self.places.narrowStarts, self.places.factors)
     var total: UInt64 = 0
-    for place in 0..<frequencyRange(count - 1).upperBound { total &+= unsafe UInt64(frequencies[place]) }
+    for place in 0..<frequencyRange(end - 1).upperBound { total &+= unsafe UInt64(frequencies[place]) }
     guard total <= UInt64(UInt16.max) else { return false }
-    var (place, all) = (0, UInt64(0))
-    for index in 0..<count {
-      var mask = unsafe masks[index]
-      while mask != 0 {
-        let shift = UInt64(truncatingIfNeeded: mask.trailingZeroBitCount &* 16)
-        mask &= mask &- 1
-        unsafe starts[place] = Int(truncatingIfNeeded: all &>> shift & 0xffff)
-        all &+= unsafe UInt64(frequencies[place]) &<< shift
-        place &+= 1
-      }
+    var all: UInt64 = 0
+    for index in 0..<end {
+      unsafe starts[index] = all
+      let own = unsafe frequencies + Int(places[index])
+      let factor = unsafe factors + Int(truncatingIfNeeded: masks[index]) &* 4
+      all &+= unsafe UInt64(own[0]) &* factor[0] &+ UInt64(own[1]) &* factor[1]
+      all &+= unsafe UInt64(own[2]) &* factor[2] &+ UInt64(own[3]) &* factor[3]
     }
     for field in 0..<4 { unsafe sums[field] = Int(truncatingIfNeeded: all &>> UInt64(field * 16) & 0xffff) }
     return true
   }
 
-  /// Reads what the positions of some rows are made of, each in some fields, in which it has the term: those of others
-  /// are not to be asked for.
+  /// Reads what the positions of some rows in a field are made of: those of others are not to be asked for.
   ///
   /// - Parameters:
-  ///   - rows: where the rows are in the block, ascending.
-  ///   - fields: the fields of each.
+  ///   - rows: where the rows are in the block, ascending; each has the term in the field.
   ///   - bytes: those that have the positions, from `offset` on.
   func decodePositions(
-    ofRows rows: UnsafeBufferPointer<Int32>, _ fields: UnsafePointer<FieldMask>, _ bytes: UnsafeRawBufferPointer,
-    _ offset: Int
+    ofRows rows: UnsafeBufferPointer<Int32>, field: Int, _ bytes: UnsafeRawBufferPointer, _ offset: Int
   ) -> Bool {
     guard unsafe decodePositions(0, bytes, offset) else { return false }
-    if unsafe places.readFields == .max { return true }
+    if unsafe places.readFields >> FieldMask(field) & 1 == 1 { return true }
+    let below: FieldMask = 1 << FieldMask(truncatingIfNeeded: field) &- 1
+    let layout = unsafe places.layouts[(places.fields & below).nonzeroBitCount]
+    guard var cursor = unsafe PackedCursor(layout, bytes) else { return false }
+    let (view, base) = unsafe (view, places.numbers.base + places.bases[field])
     for index in 0..<rows.count {
-      let row = unsafe Int(rows[index])
-      let mask = unsafe masks[row]
-      var rest = unsafe fields[index] & mask & ~places.readFields
-      while rest != 0 {
-        let field = rest.trailingZeroBitCount
-        rest &= rest &- 1
-        let below: FieldMask = 1 << FieldMask(truncatingIfNeeded: field) &- 1
-        let place = unsafe Int(frequencyStarts[row]) + (mask & below).nonzeroBitCount
-        let layout = unsafe places.layouts[(places.fields & below).nonzeroBitCount]
-        let range = unsafe places.starts[place]..<places.starts[place] + Int(frequencies[place])
-        let target = unsafe places.numbers.base + places.bases[field] + range.lowerBound
-        guard unsafe layout.read(range, of: bytes, into: target) else { return false }
-      }
+      let (start, count) = unsafe view.range(ofRow: Int(rows[index]), field: field)
+      guard unsafe cursor.read(start..<start &+ count, into: base + start) else { return false }
     }
     return true
   }

@@ -38,14 +38,16 @@ internal import QuireDatabase
     let rowCount = PostingForm.blockCount
     let frequencyCount = rowCount * form.fieldCount
     let wordCount = 2 * rowCount + frequencyCount
-    let byteCount = wordCount * 8 + frequencyCount * 4 + (rowCount + 1) * 4
+    let byteCount = wordCount * 8 + (frequencyCount + 3) * 4 + (rowCount + 1) * 4
     unsafe memory = .allocate(byteCount: byteCount, alignment: 16)
     unsafe rows = memory.bindMemory(to: RowID.self, capacity: rowCount)
     unsafe masks = (memory + rowCount * 8).bindMemory(to: FieldMask.self, capacity: rowCount)
     unsafe numbers = (memory + rowCount * 16).bindMemory(to: UInt64.self, capacity: frequencyCount)
     let rest = unsafe memory + wordCount * 8
-    unsafe frequencies = rest.bindMemory(to: UInt32.self, capacity: frequencyCount)
-    unsafe frequencyStarts = (rest + frequencyCount * 4).bindMemory(to: Int32.self, capacity: rowCount + 1)
+    // Three more, which are read where a row has one field, and count nowhere.
+    unsafe frequencies = rest.bindMemory(to: UInt32.self, capacity: frequencyCount + 3)
+    unsafe frequencies.initialize(repeating: 0, count: frequencyCount + 3)
+    unsafe frequencyStarts = (rest + (frequencyCount + 3) * 4).bindMemory(to: Int32.self, capacity: rowCount + 1)
     unsafe frequencyStarts[0] = 0
     places = PositionPlaces(frequencyCount)
   }
@@ -144,16 +146,21 @@ internal import QuireDatabase
     guard let layout = PackedLayout(&reader, count: gapCount),
       unsafe layout.read(0..<gapCount, of: block, into: numbers)
     else { return false }
-    let first = header.firstRow.ordered
-    var (row, previous, isAscending) = (first, first, true)
+    let (rows, numbers) = unsafe (rows, numbers)
+    var (row, bits) = (header.firstRow.ordered, UInt64(0))
     unsafe rows[0] = header.firstRow
     for index in 0..<gapCount {
-      row = unsafe row &+ numbers[index] &+ 1
-      isAscending = isAscending && row > previous
-      previous = row
+      let gap = unsafe numbers[index]
+      (row, bits) = (row &+ gap &+ 1, bits | gap)
       unsafe rows[index + 1] = RowID(ordered: row)
     }
-    return isAscending && row == header.lastRow.ordered
+    // So few gaps below 2^56 do not overflow, and other ones are rare.
+    return row == header.lastRow.ordered && (bits >> 56 == 0 || areRowsAscending(header.count))
+  }
+
+  private func areRowsAscending(_ count: Int) -> Bool {
+    for index in 1..<count { if unsafe rows[index] <= rows[index - 1] { return false } }
+    return true
   }
 
   private func decodeBitSet(_ header: BlockHeader, _ reader: inout ByteReader) -> Bool {
@@ -294,14 +301,18 @@ internal import QuireDatabase
 
   /// Finds where the frequencies of each row begin, and returns how many there are.
   private func findFrequencyStarts() -> Int {
+    let (end, masks, starts) = unsafe (count, masks, frequencyStarts)
     var total: Int32 = 0
-    // Neighbours often have the same fields.
-    var (known, knownCount): (FieldMask, Int32) = (0, 0)
-    for index in 0..<count {
-      let mask = unsafe masks[index]
-      if mask != known { (known, knownCount) = (mask, Int32(truncatingIfNeeded: mask.nonzeroBitCount)) }
-      total &+= knownCount
-      unsafe frequencyStarts[index + 1] = total
+    if form.fieldCount <= 4 {
+      for index in 0..<end {
+        total &+= Int32(truncatingIfNeeded: unsafe masks[index].narrowBitCount)
+        unsafe starts[index + 1] = total
+      }
+    } else {
+      for index in 0..<end {
+        total &+= Int32(truncatingIfNeeded: unsafe masks[index].nonzeroBitCount)
+        unsafe starts[index + 1] = total
+      }
     }
     return Int(total)
   }

@@ -223,16 +223,16 @@ internal import QuireDatabase
     guard isRead else { throw damaged("the positions break the format") }
   }
 
-  /// Reads the positions of some rows of a block as it is stored, each in some fields that it has: those of others are
+  /// Reads the positions of some rows of a block as it is stored, in a field that each of them has: those of others are
   /// not to be asked for.
-  func readPositions(ofRows rows: UnsafeBufferPointer<Int32>, _ fields: UnsafePointer<FieldMask>) throws {
+  func readPositions(ofRows rows: UnsafeBufferPointer<Int32>, field: Int) throws {
     unsafe assert(!hasOrigins && decoded.hasFrequencies, "frequencies were not read")
     let isRead: Bool
     if decoded.arePositionsApart {
       if unsafe !isApartRead { try readApart() }
-      isRead = unsafe decoded.decodePositions(ofRows: rows, fields, UnsafeRawBufferPointer(apart.values), 0)
+      isRead = unsafe decoded.decodePositions(ofRows: rows, field: field, UnsafeRawBufferPointer(apart.values), 0)
     } else {
-      isRead = unsafe decoded.decodePositions(ofRows: rows, fields, stored, decoded.positionsOffset)
+      isRead = unsafe decoded.decodePositions(ofRows: rows, field: field, stored, decoded.positionsOffset)
     }
     guard isRead else { throw damaged("the positions break the format") }
   }

@@ -14,6 +14,8 @@ final class ScannedPhrase: PlacedRows {
   private let order: [Int]
   private let fields: FieldMask
   private let isAtStart: Bool
+  /// Reads blocks as they are stored.
+  private let reader: PlainPhraseReader
   /// Rows that have all terms, and where each is in the blocks of the elements.
   private let rows = RawBuffer<RowID>()
   private let columns: [RawBuffer<Int32>]
@@ -21,8 +23,6 @@ final class ScannedPhrase: PlacedRows {
   private let hits = RawBuffer<Int32>()
   /// The fields in which each of the rows has all terms.
   private let masks = RawBuffer<FieldMask>()
-  /// What the blocks of the elements have.
-  private let views = RawBuffer<PositionView>()
   /// Where the row at hand is in the block of each element.
   private let indexes = RawBuffer<Int>()
   // Unchecked: for one thread, and no closure changes what a call around it reads.
@@ -40,15 +40,13 @@ final class ScannedPhrase: PlacedRows {
     offsets = phrase.elements.map(\.offset)
     isAtStart = phrase.isAtStart
     self.fields = fields
+    reader = PlainPhraseReader(scans, offsets: offsets, isAtStart: isAtStart)
     order = scans.indices.sorted { scans[$0].rowCount < scans[$1].rowCount }
     columns = scans.map { _ in RawBuffer() }
     for _ in scans { indexes.append(0) }
   }
 
   var limit: Int { scans[order[0]].rowCount }
-
-  /// Rows are few if so many times their number is less than that of the block.
-  private static let fewShare = 6
 
   // MARK: Rows with all terms
 
@@ -220,28 +218,52 @@ final class ScannedPhrase: PlacedRows {
     _ body: (RowID, [FieldPlace]) throws -> Void
   ) throws {
     try findCommonFields()
-    let (isWhole, isPlain, count) = (batch.count == rows.count, scans.allSatisfy(\.block.isPlain), rows.count)
-    for index in 0..<count {
-      let row = unsafe rows.base[index]
-      if !isWhole {
-        next = batch.firstIndex(atOrAbove: row, from: next)
-        if next == batch.count { return }
-        if batch[next] != row { continue }
-      }
+    if batch.count != rows.count { leaveOut(batch, &next) }
+    let isPlain = scans.allSatisfy(\.block.isPlain)
+    if isPlain && !allPlaces {
+      try reader.keep(columns, masks)
+      return keepMasked(&batch, &kept)
+    }
+    if isPlain { try reader.readPositions(columns, masks) }
+    for index in 0..<rows.count {
       let common = unsafe masks.base[index]
       if common == 0 { continue }
       for element in 0..<columns.count { unsafe indexes.base[element] = Int(columns[element].base[index]) }
-      guard try isPlain ? hasPlainPhrase(common, allPlaces) : hasPhrase(common, allPlaces) else { continue }
+      guard try isPlain ? findPlainPlaces(common) : hasPhrase(common, allPlaces) else { continue }
+      let row = unsafe rows.base[index]
       if allPlaces { try body(row, unsafe places) }
       batch[kept] = row
       kept += 1
     }
   }
 
-  /// Finds the fields in which all terms are, for each of the rows, and reads the positions there.
+  /// Puts those of the rows that have a mask behind the first `kept` rows of the batch.
+  private func keepMasked(_ batch: inout [RowID], _ kept: inout Int) {
+    let (count, masks, rows) = unsafe (rows.count, masks.base, rows.base)
+    kept = unsafe batch.withUnsafeMutableBufferPointer { batch in
+      var next = kept
+      for index in 0..<count where unsafe masks[index] != 0 {
+        unsafe batch[next] = rows[index]
+        next &+= 1
+      }
+      return next
+    }
+  }
+
+  /// Leaves out those of the rows that are not in the batch from `next` on.
+  private func leaveOut(_ batch: [RowID], _ next: inout Int) {
+    for index in 0..<rows.count {
+      let row = unsafe rows.base[index]
+      next = batch.firstIndex(atOrAbove: row, from: next)
+      if next == batch.count || batch[next] != row { unsafe masks.base[index] = 0 }
+    }
+  }
+
+  /// Finds the fields in which all terms are, for each of the rows.
   private func findCommonFields() throws {
     let count = rows.count
     masks.removeAll(reserving: count)
+    masks.setCount(count)
     let target = unsafe masks.base
     unsafe target.update(repeating: fields, count: count)
     for (element, scan) in scans.enumerated() {
@@ -254,77 +276,23 @@ final class ScannedPhrase: PlacedRows {
         for index in 0..<count { unsafe target[index] &= block.mask(Int(column[index])) }
       }
     }
-    var all: FieldMask = 0
-    for index in 0..<count { unsafe all |= target[index] }
-    views.removeAll()
-    for (element, scan) in scans.enumerated() {
-      if all != 0 {
-        // Of a few rows positions are read one by one.
-        if scan.block.isPlain && count * Self.fewShare < scan.block.count {
-          let places = unsafe UnsafeBufferPointer(columns[element].values)
-          try unsafe scan.block.readPositions(ofRows: places, target)
-        } else {
-          try scan.block.readPositions(all)
-        }
-      }
-      views.append(scan.block.view)
-    }
   }
 
-  /// Whether the row at hand has the phrase in some fields, in which all terms are: in blocks as they are stored.
-  ///
-  /// - Parameter allPlaces: whether to find all places; if not, one does.
-  private func hasPlainPhrase(_ common: FieldMask, _ allPlaces: Bool) throws -> Bool {
-    if allPlaces { unsafe places.removeAll(keepingCapacity: true) }
-    let (views, indexes, offsets, starts) = unsafe (self.views.base, self.indexes.base, self.offsets, self.starts)
-    var (common, isFound) = (common, false)
+  /// Finds the places of the phrase in the row at hand, in some fields, in which all terms are: in blocks as they are
+  /// stored, whose positions were read. False if there are none.
+  private func findPlainPlaces(_ common: FieldMask) throws -> Bool {
+    unsafe places.removeAll(keepingCapacity: true)
+    var common = common
     while common != 0 {
       let field = common.trailingZeroBitCount
       common &= common &- 1
-      starts.removeAll()
-      var isRead = unsafe views[0].positions(ofRow: indexes[0], field: field).forEach { position in
-        if isAtStart && position > 0 { return false }
-        starts.append(position)
-        return true
-      }
-      for element in 1..<max(1, offsets.count) where starts.count > 0 {
-        let isOne = !allPlaces && element + 1 == offsets.count
-        let positions = unsafe views[element].positions(ofRow: indexes[element], field: field)
-        isRead = Self.keep(starts, followedBy: positions, at: offsets[element], isOne: isOne) && isRead
-      }
-      guard isRead else { throw scans[0].postings.damagedBlock(scans[0].block.lastRow) }
-      if starts.count == 0 { continue }
-      if !allPlaces { return true }
-      isFound = true
-      appendStarts(field)
+      let starts = try unsafe reader.starts(indexes.base, field, isOne: false)
+      appendStarts(starts, field)
     }
-    return isFound
+    return unsafe !places.isEmpty
   }
 
-  /// Keeps those starts that a position follows; false if one is too great to be one.
-  ///
-  /// - Parameter isOne: whether it is enough to find one.
-  @inline(__always)
-  private static func keep(
-    _ starts: RawBuffer<UInt32>, followedBy positions: PositionGaps, at offset: UInt32, isOne: Bool
-  ) -> Bool {
-    let (offset, count, base) = unsafe (UInt64(offset), starts.count, starts.base)
-    var (kept, next) = (0, 0)
-    let isRead = positions.forEach { position in
-      while unsafe next < count && UInt64(base[next]) &+ offset < UInt64(position) { next &+= 1 }
-      if next == count { return false }
-      if unsafe UInt64(base[next]) &+ offset == UInt64(position) {
-        unsafe base[kept] = base[next]
-        (kept, next) = (kept &+ 1, next &+ 1)
-        return !isOne
-      }
-      return true
-    }
-    starts.setCount(kept)
-    return isRead
-  }
-
-  private func appendStarts(_ field: Int) {
+  private func appendStarts(_ starts: RawBuffer<UInt32>, _ field: Int) {
     for index in 0..<starts.count {
       unsafe places.append(FieldPlaces.place(field: field, position: starts.base[index]))
     }
@@ -343,7 +311,7 @@ final class ScannedPhrase: PlacedRows {
       if starts.count == 0 { continue }
       if !allPlaces { return true }
       isFound = true
-      appendStarts(field)
+      appendStarts(starts, field)
     }
     return isFound
   }

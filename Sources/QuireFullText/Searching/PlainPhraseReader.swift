@@ -1,0 +1,168 @@
+// Phrases in blocks as they are stored.
+
+internal import QuireDatabase
+
+/// Finds a phrase in rows that have all of its terms, where the blocks at hand are as they are stored.
+///
+/// Positions are read field by field, and of a field those of rows alone that may have the phrase there and are not yet
+/// known to have it.
+///
+/// Rows are told by columns, one for each element of the phrase: where each row is in the block of the element. Masks
+/// say in which fields a row has all terms; the frequencies of all blocks were read.
+final class PlainPhraseReader {
+  /// One for each element.
+  private let scans: [TermScan]
+  private let offsets: [UInt32]
+  private let isAtStart: Bool
+  /// What the blocks of the elements have.
+  private let views = RawBuffer<PositionView>()
+  /// The rows whose positions in the field at hand are of interest, and where these are in the block of an element.
+  private let wanted = RawBuffer<Int32>()
+  private let wantedPlaces = RawBuffer<Int32>()
+  /// Where the row at hand is in the block of each element.
+  private let indexes = RawBuffer<Int>()
+  /// Where the phrase begins in a field of the row at hand.
+  private let starts = RawBuffer<UInt32>()
+
+  /// All positions of a block are read where those of more than one row in so many are of interest.
+  private static let fewShare = 7
+
+  init(_ scans: [TermScan], offsets: [UInt32], isAtStart: Bool) {
+    (self.scans, self.offsets, self.isAtStart) = (scans, offsets, isAtStart)
+    for _ in scans { indexes.append(0) }
+  }
+
+  // MARK: Reading positions
+
+  /// Reads the positions of rows in the fields of their masks.
+  func readPositions(_ columns: [RawBuffer<Int32>], _ masks: RawBuffer<FieldMask>) throws {
+    var rest = union(masks)
+    while rest != 0 {
+      try readPositions(rest.trailingZeroBitCount, columns, masks)
+      rest &= rest &- 1
+    }
+  }
+
+  private func union(_ masks: RawBuffer<FieldMask>) -> FieldMask {
+    let (base, count) = unsafe (masks.base, masks.count)
+    var union: FieldMask = 0
+    for index in 0..<count { unsafe union |= base[index] }
+    return union
+  }
+
+  /// Reads the positions in one field of the rows that have it in their masks: these are `wanted` then.
+  private func readPositions(_ field: Int, _ columns: [RawBuffer<Int32>], _ masks: RawBuffer<FieldMask>) throws {
+    let (count, mask) = unsafe (masks.count, masks.base)
+    wanted.removeAll(reserving: count)
+    let target = unsafe wanted.base
+    var wantedCount = 0
+    for index in 0..<count {
+      unsafe target[wantedCount] = Int32(truncatingIfNeeded: index)
+      wantedCount &+= unsafe Int(truncatingIfNeeded: mask[index] &>> FieldMask(truncatingIfNeeded: field) & 1)
+    }
+    wanted.setCount(wantedCount)
+    views.removeAll()
+    for (element, scan) in scans.enumerated() {
+      if wantedCount * Self.fewShare > scan.block.count {
+        try scan.block.readPositions(1 << FieldMask(truncatingIfNeeded: field))
+      } else if wantedCount > 0 {
+        wantedPlaces.removeAll(reserving: wantedCount)
+        let (places, column) = unsafe (wantedPlaces.base, columns[element].base)
+        for index in 0..<wantedCount { unsafe places[index] = column[Int(target[index])] }
+        wantedPlaces.setCount(wantedCount)
+        try unsafe scan.block.readPositions(ofRows: UnsafeBufferPointer(wantedPlaces.values), field: field)
+      }
+      views.append(scan.block.view)
+    }
+  }
+
+  // MARK: Finding
+
+  /// Leaves in the masks of rows nothing where they do not have the phrase, and one field of it where they do.
+  func keep(_ columns: [RawBuffer<Int32>], _ masks: RawBuffer<FieldMask>) throws {
+    var rest = union(masks)
+    while rest != 0 {
+      let field = rest.trailingZeroBitCount
+      rest &= rest &- 1
+      try readPositions(field, columns, masks)
+      if offsets.count == 2 && !isAtStart {
+        try keepPairs(field, columns, masks)
+      } else {
+        for index in 0..<wanted.count {
+          let row = unsafe Int(wanted.base[index])
+          for element in 0..<columns.count { unsafe indexes.base[element] = Int(columns[element].base[row]) }
+          let isFound = try unsafe starts(indexes.base, field, isOne: true).count > 0
+          unsafe masks.base[row] = Self.mask(masks.base[row], field, isFound)
+        }
+      }
+    }
+  }
+
+  /// The same of a phrase of two terms, in one field, of the rows that are `wanted`.
+  private func keepPairs(_ field: Int, _ columns: [RawBuffer<Int32>], _ masks: RawBuffer<FieldMask>) throws {
+    let (first, second, offset) = unsafe (views.base[0], views.base[1], offsets[1])
+    let (firstColumn, secondColumn) = unsafe (columns[0].base, columns[1].base)
+    let (base, target, count) = unsafe (wanted.base, masks.base, wanted.count)
+    for index in 0..<count {
+      let row = unsafe Int(base[index])
+      let positions = unsafe first.positions(ofRow: Int(firstColumn[row]), field: field)
+      let others = unsafe second.positions(ofRow: Int(secondColumn[row]), field: field)
+      guard let isFound = positions.isFollowed(by: others, at: offset) else { throw damaged }
+      unsafe target[row] = Self.mask(target[row], field, isFound)
+    }
+  }
+
+  /// The mask of a row that was looked at in a field, the lowest one of the mask.
+  @inline(__always)
+  private static func mask(_ mask: FieldMask, _ field: Int, _ isFound: Bool) -> FieldMask {
+    let bit: FieldMask = 1 << FieldMask(truncatingIfNeeded: field)
+    return isFound ? bit : mask & ~bit
+  }
+
+  /// Where the phrase begins in a field of a row, whose positions there were read; good until the next call.
+  ///
+  /// - Parameters:
+  ///   - indexes: where the row is in the block of each element.
+  ///   - isOne: whether one is enough.
+  func starts(_ indexes: UnsafePointer<Int>, _ field: Int, isOne: Bool) throws -> RawBuffer<UInt32> {
+    let (views, offsets, starts) = unsafe (self.views.base, self.offsets, self.starts)
+    starts.removeAll()
+    var isRead = unsafe views[0].positions(ofRow: indexes[0], field: field).forEach { position in
+      if isAtStart && position > 0 { return false }
+      starts.append(position)
+      return true
+    }
+    for element in 1..<max(1, offsets.count) where starts.count > 0 {
+      let isLast = isOne && element + 1 == offsets.count
+      let positions = unsafe views[element].positions(ofRow: indexes[element], field: field)
+      isRead = Self.keep(starts, followedBy: positions, at: offsets[element], isOne: isLast) && isRead
+    }
+    guard isRead else { throw damaged }
+    return starts
+  }
+
+  private var damaged: FullTextError { scans[0].postings.damagedBlock(scans[0].block.lastRow) }
+
+  /// Keeps those starts that a position follows; false if one is too great to be one.
+  ///
+  /// - Parameter isOne: whether it is enough to find one.
+  @inline(__always)
+  private static func keep(
+    _ starts: RawBuffer<UInt32>, followedBy positions: PositionGaps, at offset: UInt32, isOne: Bool
+  ) -> Bool {
+    let (offset, count, base) = unsafe (UInt64(offset), starts.count, starts.base)
+    var (kept, next) = (0, 0)
+    let isRead = positions.forEach { position in
+      while unsafe next < count && UInt64(base[next]) &+ offset < UInt64(position) { next &+= 1 }
+      if next == count { return false }
+      if unsafe UInt64(base[next]) &+ offset == UInt64(position) {
+        unsafe base[kept] = base[next]
+        (kept, next) = (kept &+ 1, next &+ 1)
+        return !isOne
+      }
+      return true
+    }
+    starts.setCount(kept)
+    return isRead
+  }
+}
