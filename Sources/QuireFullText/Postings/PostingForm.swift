@@ -33,3 +33,12 @@ struct PostingForm: Hashable, Sendable {
   var hasPositions: Bool { detail == .positions }
   var hasFrequencies: Bool { detail != .rows }
 }
+
+extension FieldMask {
+  /// How many bits are set, of a mask below 16.
+  @inline(__always) var narrowBitCount: Int {
+    assert(self < 16, "a mask has further fields")
+    // The numbers of bits of all such masks, four bits each.
+    return Int(truncatingIfNeeded: 0x4332_3221_3221_2110 as UInt64 &>> (self &* 4) & 0xf)
+  }
+}
