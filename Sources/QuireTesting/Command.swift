@@ -28,7 +28,7 @@ package func runQuireDB(_ arguments: [String]) -> CommandResult? {
 /// Runs a program until it ends; nil if it cannot be started.
 ///
 /// - Parameters:
-///   - environment: all that it has of an environment, `NAME=value` each, besides where it counts the lines that it runs.
+///   - environment: all that it has of an environment, `NAME=value` each, besides where it is to count lines.
 ///   - file: where both its outputs go; nil to have them returned.
 ///   - errors: where standard error goes alone; nil if where the other output goes.
 package func runProgram(
