@@ -124,6 +124,34 @@ import Testing
     #expect(disk.openFileCount() == 0)
   }
 
+  @Test func aFileSystemWithoutClassesOfProtectionIgnoresThem() throws {
+    let disk = SimulatedDisk()
+    var options = StorageOptions(pageSize: 512)
+    options.fileProtection = .complete
+    let engine = try disk.openEngine(options)
+    try engine.write { tx in try tx.put([1], for: 1 as Int64, in: tx.createTree("t", keys: .int64)) }
+    try engine.close()
+    options.fileProtection = nil
+    let again = try disk.openEngine(options)
+    let count = try again.read { tx in tx.treeNames.count }
+    #expect(count == 1)
+    try again.close()
+  }
+
+  @Test("A long record's memory goes with it")
+  func longRecords() {
+    let log = LogBuffer()
+    let value = [UInt8](repeating: 7, count: 5 << 20)
+    log.reset()
+    #expect(log.isEmpty)
+    value.withUnsafeBytes { value in
+      [UInt8](repeating: 1, count: 3).withUnsafeBytes { key in _ = log.put(TreeID(5), .bytes, SearchKey(key), value) }
+    }
+    #expect(log.bodyByteCount > value.count)
+    log.reset()
+    #expect(log.isEmpty && log.bodyByteCount == 0)
+  }
+
   @Test("A check that three checkpoints overtake keeps the writer out, and ends")
   func checkThatIsOvertaken() throws {
     var tiny = TinyDatabase(pageSize: 512)
@@ -169,5 +197,117 @@ import Testing
     sync.release()
     #expect(group.join().isEmpty)
     #expect(outcome.withLock { $0 } == .inUse)
+  }
+
+  @Test(
+    "A record of what no transaction could have logged is refused, and nothing of the database is changed",
+    arguments: [LogOperation.Code.put, .deleteRange])
+  func longKeysOfForgedRecords(operation: LogOperation.Code) throws {
+    let tiny = TinyDatabase(pageSize: 512)
+    let engine = try tiny.open()
+    let tree = try engine.write { tx in
+      let tree = try tx.createTree("texts", keys: .bytes)
+      try tx.put([7], for: "stored", in: tree)
+      return tree
+    }
+    try engine.checkpoint()
+    let disk = tiny.disk.processKillImage()
+    try engine.close()
+    func body(_ keyByteCount: Int) -> [UInt8] {
+      let key = [UInt8(keyByteCount)] + [UInt8](repeating: 0x78, count: keyByteCount)
+      let start = [operation.rawValue, UInt8(tree.id.rawValue)]
+      return operation == .put ? start + key + [1, 7] : start + [1] + key
+    }
+    let longest = Limits.keyByteCount(pageSize: 512)
+    try #require(longest + 2 < 0x80)
+    let meta = try Inspector(at: TinyDatabase.path, fileSystem: disk).requireMeta()
+    LogForger(meta: meta).write([LogForger.Record(body: body(longest + 2))], to: disk)
+    let before = disk.bytes(of: TinyDatabase.path)
+    #expect(code { _ = try tiny.open(disk) } == .damagedLog)
+    #expect(disk.bytes(of: TinyDatabase.path) == before)
+    // What could have been logged is replayed.
+    LogForger(meta: meta).write([LogForger.Record(body: body(longest))], to: disk)
+    let again = try tiny.open(disk)
+    let count = try again.read { tx in try tx.count(of: tree) }
+    #expect(count == (operation == .put ? 2 : 1))
+    try again.close()
+  }
+
+  @Test func aLoaderCountsWhatItIsGiven() throws {
+    let engine = try TinyDatabase().open()
+    try engine.write { tx in
+      let tree = try tx.createTree("t", keys: .int64)
+      var counts: [Int] = []
+      try tx.bulkLoad(into: tree) { loader in
+        for key in [3, 1, 1] as [Int64] {
+          try loader.append([UInt8(key)], for: key)
+          counts.append(loader.count)
+        }
+      }
+      let count = try tx.count(of: tree)
+      #expect(counts == [1, 2, 3] && count == 2)
+    }
+    try engine.close()
+  }
+
+  @Test func aPageThatStandsInThePlaceOfAnotherIsTold() throws {
+    let tiny = TinyDatabase()
+    let engine = try tiny.open()
+    try TinyDatabase.fill(engine, count: 200)
+    try engine.close()
+    let disk = tiny.disk.copy()
+    disk.duplicate(2 * 4096..<3 * 4096, to: 3 * 4096, of: TinyDatabase.path)
+    let inspector = try Inspector(at: TinyDatabase.path, fileSystem: disk)
+    #expect(try inspector.page(PageNumber(2)).defect == nil)
+    #expect(try inspector.page(PageNumber(3)).defect == "it belongs at page 2")
+  }
+
+  // MARK: Backups, and logs that nobody names
+
+  @Test("A backup that cannot be made says why, leaves nothing, and harms nothing")
+  func backupsThatFail() throws {
+    let tiny = TinyDatabase()
+    let engine = try tiny.open()
+    try TinyDatabase.fill(engine, count: 200)
+    func backup() throws { _ = try engine.backup(to: "/copy.quire") }
+    tiny.disk.failNext(.open, of: "/copy.quire", with: .error(SystemCode.denied))
+    #expect(code(backup) == .inputOutput)
+    // The disk of the copy has no room for what it has taken: said like any other full disk.
+    tiny.disk.interceptOnce(where: { $0.kind == .synchronize && $0.path.hasPrefix("/copy") }) { _ in
+      .failedSync(.forgets, SystemCode.noSpace, survivorsOneIn: 0)
+    }
+    #expect(code(backup) == .diskFull)
+    tiny.disk.removeInterceptors()
+    #expect(tiny.disk.bytes(of: "/copy.quire") == nil)
+    try backup()
+    #expect(code(backup) == .alreadyExists)
+    try engine.verify()
+    try engine.close()
+    #expect(tiny.disk.openFileCount() == 0 && tiny.disk.namelessFileCount() == 0)
+  }
+
+  @Test(arguments: [OperationKind.open, .status])
+  func aLogThatNobodyNamesAndNobodyCanLookAt(kind: OperationKind) throws {
+    let tiny = TinyDatabase()
+    let engine = try tiny.open()
+    try TinyDatabase.fill(engine, count: 50)
+    let disk = tiny.disk.processKillImage()
+    try engine.close()
+    let meta = try Inspector(at: TinyDatabase.path, fileSystem: disk).requireMeta()
+    let named = Set(meta.segments.map(\.fileIndex))
+    let index = try #require((0..<Limits.segmentFileCount).first { !named.contains($0) })
+    let path = "\(TinyDatabase.path)-log\(index)"
+    disk.install([UInt8](repeating: 0, count: 64 << 10), at: path)
+    disk.failNext(kind, of: path, with: .error(SystemCode.denied))
+    do {
+      _ = try tiny.open(disk)
+      Issue.record("nobody knows what the log holds, and it was opened")
+    } catch let error as StorageError {
+      #expect(error.code == .inputOutput && error.path == path && error.systemError?.code == SystemCode.denied)
+    }
+    // What it holds is nothing.
+    let again = try tiny.open(disk)
+    try again.verify()
+    try again.close()
   }
 }
