@@ -157,7 +157,7 @@ import Testing
     var tiny = TinyDatabase(pageSize: 512)
     tiny.options.cacheSize = 8 << 20
     let engine = try tiny.open()
-    try TinyDatabase.fill(engine, count: 1500)
+    try TinyDatabase.fill(engine, count: 700)
     try engine.checkpoint()
     let tree = try engine.read { tx in tx.tree(named: "numbers") }
     var (overtakings, refusals) = (0, 0)
