@@ -28,7 +28,7 @@ package func runQuireDB(_ arguments: [String]) -> CommandResult? {
 /// Runs a program until it ends; nil if it cannot be started.
 ///
 /// - Parameters:
-///   - environment: all that it has of an environment, `NAME=value` each.
+///   - environment: all that it has of an environment, `NAME=value` each, besides where it is to count lines.
 ///   - file: where both its outputs go; nil to have them returned.
 ///   - errors: where standard error goes alone; nil if where the other output goes.
 package func runProgram(
@@ -55,7 +55,7 @@ package func runProgram(
   if let errors { posix_spawn_file_actions_addopen(&actions, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0o600) }
   posix_spawn_file_actions_addclose(&actions, ends[0])
   var words: [UnsafeMutablePointer<CChar>?] = ([program] + arguments).map { strdup($0) } + [nil]
-  var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+  var variables: [UnsafeMutablePointer<CChar>?] = (environment + coverageVariables).map { strdup($0) } + [nil]
   defer { for word in words + variables { free(word) } }
   var process = pid_t()
   let failure = posix_spawn(&process, program, &actions, nil, &words, &variables)
@@ -75,6 +75,11 @@ package func runProgram(
   let signal = status & 0x7f
   return CommandResult(
     status: signal != 0 ? -1 : status >> 8 & 0xff, signal: signal, output: String(decoding: bytes, as: UTF8.self))
+}
+
+/// Where a program says which of its lines have run: beside what the tests say of themselves, if these are counted.
+private var coverageVariables: [String] {
+  getenv("LLVM_PROFILE_FILE").map { ["LLVM_PROFILE_FILE=\(String(cString: $0))"] } ?? []
 }
 
 /// Where the tool `name` lies: in the folder of the test bundle.

@@ -22,7 +22,7 @@ import Testing
       var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
       defer { for word in words { free(word) } }
       var process = pid_t()
-      return posix_spawn(&process, program, &actions, nil, &words, nil) == 0 ? process : nil
+      return posix_spawn(&process, program, &actions, nil, &words, environ) == 0 ? process : nil
     }
 
     @Test func oneOfAHundredWins() throws {

@@ -53,11 +53,6 @@
     _openExistential(type, do: destroy)
   }
 
-  /// Memory for `count` values.
-  func allocate(_ count: Int) -> UnsafeMutableRawPointer {
-    .allocate(byteCount: count * stride, alignment: alignment)
-  }
-
   /// A copy of the value at `place`, for who asks what it is.
   func boxed(_ place: UnsafeRawPointer) -> Any {
     func boxed<Value>(_ type: Value.Type) -> Any {

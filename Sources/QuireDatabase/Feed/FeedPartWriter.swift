@@ -67,8 +67,6 @@ struct FeedPartWriter {
 struct FeedSpace {
   let pageSize: Int
 
-  init(pageSize: Int) { self.pageSize = pageSize }
-
   init(_ engine: StorageEngine) { pageSize = engine.core.store.pageSize }
 
   /// What an entry takes: whole pages where its value stands beside the tree, and else its share of a leaf.

@@ -11,9 +11,6 @@ struct FeedPosition: Hashable, Sendable {
 
   /// Whether it comes before another one.
   func isBefore(_ other: FeedPosition) -> Bool { (csn, part) < (other.csn, other.part) }
-
-  /// Whether it is the same place, whatever stands there.
-  func isAt(_ other: FeedPosition) -> Bool { (csn, part) == (other.csn, other.part) }
 }
 
 /// What is known at an entry: how much the feed has told up to there, since it began.

@@ -95,14 +95,6 @@ package final class LogManager: EngineComponent, @unchecked Sendable {
 
   /// Runs `body`, which only looks, under the latch.
   @discardableResult
-  package func with<Result>(
-    _ body: (LogWriter?) throws(StorageError) -> Result
-  ) throws(StorageError) -> Result {
-    try latch.withLock { (_: borrowing LogPermit) throws(StorageError) in try body(log) }
-  }
-
-  /// As above, for bodies that do not throw.
-  @discardableResult
   package func with<Result>(_ body: (LogWriter?) -> Result) -> Result { latch.withLock { _ in body(log) } }
 
   /// Runs `body`, which may move the end of the log, under the latch.

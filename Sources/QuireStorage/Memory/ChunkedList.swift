@@ -37,12 +37,6 @@ package final class ChunkedList<Element: BitwiseCopyable>: @unchecked Sendable {
   /// An empty list, without memory.
   package init() {}
 
-  /// A list of the elements of `elements`.
-  package convenience init(_ elements: some Sequence<Element>) {
-    self.init()
-    for element in elements { append(element) }
-  }
-
   deinit { removeAll() }
 
   /// The number of elements.

@@ -47,9 +47,6 @@ package struct PageBits: ExpressibleByArrayLiteral {
     words[index] |= word
   }
 
-  /// The numbers from `64 * index` on, one bit each.
-  func word(_ index: Int) -> UInt64 { index < words.count ? words[index] : 0 }
-
   /// Adds every number of `other`.
   mutating func formUnion(_ other: PageBits) {
     grow(to: UInt64(other.words.count) * 64)

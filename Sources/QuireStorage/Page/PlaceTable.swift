@@ -62,9 +62,6 @@ struct PlaceTable {
 
   private var rows: [Row] = []
 
-  /// How many places have a row.
-  var placeCount: UInt64 { UInt64(rows.count) << 6 }
-
   /// Makes room for places below `count`.
   mutating func grow(to count: UInt64) {
     let needed = Int((count + 63) >> 6)

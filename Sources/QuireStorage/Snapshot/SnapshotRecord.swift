@@ -23,10 +23,6 @@ package struct SnapshotRecord: Equatable, @unchecked Sendable {
 
   /// The address as a word, to be kept in an atomic.
   @inline(__always) package var address: UInt { UInt(bitPattern: base) }
-  @inline(__always) package init?(address: UInt) {
-    guard let base = UnsafeMutableRawPointer(bitPattern: address) else { return nil }
-    self.base = base
-  }
 
   @inline(__always) private var csnWord: UnsafeMutablePointer<Atomic<UInt64>> {
     (base + Self.csnOffset).assumingMemoryBound(to: Atomic<UInt64>.self)

@@ -108,4 +108,40 @@ import Testing
     #expect(outcome.entries.values.allSatisfy { $0.standing == .current })
     #expect(outcome.losses.isEmpty, "\(outcome.losses)")
   }
+
+  // MARK: Files that are refused
+
+  private static func refusal(_ disk: SimulatedDisk) -> StorageError? {
+    do { _ = try SalvageOutcome(disk) } catch { return error as? StorageError }
+    return nil
+  }
+
+  @Test func aNewerFormatIsNotGuessedAt() throws {
+    let tiny = TinyDatabase()
+    try tiny.open().close()
+    let disk = tiny.disk.copy()
+    var bytes = try #require(disk.bytes(of: TinyDatabase.path))
+    bytes[16] = 9
+    Forger.resealMetaPages(&bytes, pageSize: tiny.options.pageSize)
+    disk.overwrite(bytes, at: 0, of: TinyDatabase.path)
+    let error = Self.refusal(disk)
+    #expect(error?.code == .newerFormat && error?.message.contains("format 9") == true, "\(String(describing: error))")
+  }
+
+  @Test(arguments: [OperationKind.open, .status])
+  func aFileThatCannotBeLookedAtIsRefused(kind: OperationKind) throws {
+    let tiny = TinyDatabase()
+    try tiny.open().close()
+    let disk = tiny.disk.copy()
+    disk.failNext(kind, of: TinyDatabase.path, with: .error(SystemCode.denied))
+    let error = Self.refusal(disk)
+    #expect(error?.code == .inputOutput && error?.systemError?.code == SystemCode.denied)
+    #expect(error?.path == TinyDatabase.path && disk.openFileCount() == 0)
+    disk.failNext(kind, of: TinyDatabase.path, with: .error(SystemCode.denied))
+    let inspecting = #expect(throws: StorageError.self) {
+      _ = try Inspector(at: TinyDatabase.path, fileSystem: disk)
+    }
+    #expect(inspecting?.code == .inputOutput)
+    #expect(Self.refusal(disk) == nil)
+  }
 }
