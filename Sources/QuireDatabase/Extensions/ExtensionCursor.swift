@@ -290,7 +290,7 @@ public final class ExtensionCursor<Key: ExtensionTreeKey> {
   }
 
   /// Calls `body` with key and value where they lie, and returns whether the cursor is on an entry.
-  private func lend(_ body: (RawSpan, RawSpan) throws -> Void) throws -> Bool {
+  func lend(_ body: (RawSpan, RawSpan) throws -> Void) throws -> Bool {
     try state.check()
     let wasLent = isLent
     isLent = true

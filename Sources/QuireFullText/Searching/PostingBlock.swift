@@ -89,26 +89,27 @@ internal import QuireDatabase
     unsafe added = list
     let stored = unsafe rows
     beginChange(stored.count + range.count)
-    var (void, next) = (removed.startIndex, range.lowerBound)
-    for index in 0..<stored.count {
-      let row = unsafe stored[index]
-      while next < range.upperBound, list.rowIDs[next] < row {
-        append(list.rowIDs[next], ~next)
+    var (index, void, next) = (0, removed.startIndex, range.lowerBound)
+    while void < removed.endIndex || next < range.upperBound {
+      let voidRow = void < removed.endIndex ? removed[void] : nil
+      let addedRow = next < range.upperBound ? list.rowIDs[next] : nil
+      let row = min(voidRow ?? RowID(.max), addedRow ?? RowID(.max))
+      let place = unsafe stored.firstIndex(atOrAbove: row, from: index)
+      unsafe append(stored, index..<place)
+      index = place
+      let isStored = unsafe place < stored.count && stored[place] == row
+      if voidRow == row {
+        guard isStored else { throw damaged("\(row) is void, and is not there") }
+        (index, void) = (index + 1, void + 1)
+      }
+      if addedRow == row {
+        if isStored && voidRow != row { throw damaged("\(row) is there twice") }
+        append(row, ~next)
         next += 1
       }
-      if void < removed.endIndex, removed[void] == row {
-        void += 1
-        continue
-      }
-      guard next == range.upperBound || list.rowIDs[next] != row else { throw damaged("\(row) is there twice") }
-      append(row, index)
     }
-    while next < range.upperBound {
-      append(list.rowIDs[next], ~next)
-      next += 1
-    }
+    unsafe append(stored, index..<stored.count)
     endChange()
-    guard void == removed.endIndex else { throw damaged("\(removed[void]) is void, and is not there") }
   }
 
   private func beginChange(_ count: Int) {
@@ -119,6 +120,19 @@ internal import QuireDatabase
   @inline(__always) private func append(_ row: RowID, _ origin: Int) {
     changedRows.append(row)
     origins.append(Int32(truncatingIfNeeded: origin))
+  }
+
+  /// Appends rows that stay as they are stored.
+  private func append(_ stored: UnsafeBufferPointer<RowID>, _ range: Range<Int>) {
+    guard let base = stored.baseAddress, !range.isEmpty else { return }
+    let start = changedRows.count
+    changedRows.reserve(start + range.count)
+    origins.reserve(start + range.count)
+    unsafe (changedRows.base + start).update(from: base + range.lowerBound, count: range.count)
+    let target = unsafe origins.base + start
+    for offset in 0..<range.count { unsafe target[offset] = Int32(truncatingIfNeeded: range.lowerBound &+ offset) }
+    changedRows.setCount(start + range.count)
+    origins.setCount(start + range.count)
   }
 
   private func endChange() {

@@ -118,22 +118,25 @@ final class TermScan {
 
   /// The last row of the block that the cursor is on; nil if it is one of another term.
   private func readLast(_ cursor: ExtensionCursor<[UInt8]>) throws -> RowID? {
-    try cursor.withEntry { key, _ in TermKeys.lastRow(key, ofBlockOf: postings.term) } ?? nil
+    var last: RowID?
+    _ = try cursor.lendEntry { key, _ in last = TermKeys.lastRow(key, ofBlockOf: postings.term) }
+    return last
   }
 
   private func firstStoredRow() throws -> RowID? {
-    let first = try unsafe cursor?.withEntry { key, value -> RowID? in
+    var first: RowID?
+    _ = try unsafe cursor?.lendEntry { _, value in
       guard let storedLast = unsafe storedLast, let header = BlockHeader(value, lastRow: storedLast) else {
         throw unsafe postings.damagedBlock(storedLast)
       }
-      return header.firstRow
+      first = header.firstRow
     }
-    return first ?? nil
+    return first
   }
 
   private func takeStored() throws {
     guard let storedLast = unsafe storedLast else { return }
-    _ = try unsafe cursor?.withEntry { key, value in try block.take(value, key: key, lastRow: storedLast) }
+    _ = try unsafe cursor?.lendEntry { key, value in try block.take(value, key: key, lastRow: storedLast) }
   }
 
   // MARK: What rows have

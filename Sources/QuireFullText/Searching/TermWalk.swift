@@ -45,9 +45,10 @@ final class TermWalk {
     _ cursor: ExtensionCursor<[UInt8]>, _ key: [UInt8], _ termByteCount: (RawSpan) -> Int?
   ) throws -> [UInt8]? {
     guard try cursor.seek(key) else { return nil }
-    let term = try cursor.withEntry { found, _ in
+    var term: [UInt8]?
+    _ = try cursor.lendEntry { found, _ in
       guard let count = termByteCount(found) else { throw trees.damagedBlock(found, "the key is none") }
-      return found.bytes(upTo: count)
+      term = found.bytes(upTo: count)
     }
     guard let term else { return nil }
     if let upper, !term.lexicographicallyPrecedes(upper) { return nil }

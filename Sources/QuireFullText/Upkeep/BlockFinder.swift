@@ -28,14 +28,13 @@ struct BlockFinder {
     let key = TermKeys.head(term)
     let cursor = try trees.blocks.cursor()
     guard try cursor.seek(key) else { return (nil, nil) }
-    let head = try cursor.withEntry { found, value -> HeadCodec? in
-      guard found.byteCount == key.count, found.begins(with: key) else { return nil }
-      guard let head = HeadCodec(value) else {
-        throw trees.damaged(FullTextTrees.blocksName, key, "the head of a term breaks the format")
-      }
-      return head
+    var head: HeadCodec?
+    _ = try cursor.lendEntry { found, value in
+      guard found.byteCount == key.count, found.begins(with: key) else { return }
+      head = HeadCodec(value)
+      if head == nil { throw trees.damaged(FullTextTrees.blocksName, key, "the head of a term breaks the format") }
     }
-    if let head, let head { return (head, nil) }
+    if let head { return (head, nil) }
     guard let block = try block(at: cursor, of: term) else { return (nil, nil) }
     guard block.isLast else {
       throw trees.damaged(FullTextTrees.blocksName, key, "a term of several blocks has no head")
@@ -66,25 +65,25 @@ struct BlockFinder {
   /// The block that a cursor is on, which goes on to the next entry; nil, and it stays, if that is no block of the
   /// term.
   mutating func block(at cursor: ExtensionCursor<[UInt8]>, of term: [UInt8]) throws -> FoundBlock? {
-    let found = try cursor.withEntry { key, value -> FoundBlock? in
+    var found: FoundBlock?
+    _ = try cursor.lendEntry { key, value in
       guard let parsed = TermKeys.parseBlock(key) else {
         throw trees.damaged(FullTextTrees.blocksName, key.copied, "the key is none of a block")
       }
-      guard let lastRow = parsed.lastRow, key.begins(with: term, parsed.termByteCount) else { return nil }
+      guard let lastRow = parsed.lastRow, key.begins(with: term, parsed.termByteCount) else { return }
       guard let header = BlockHeader(value, lastRow: lastRow) else {
         throw trees.damaged(FullTextTrees.blocksName, key.copied, "a block breaks the format")
       }
       value.copy(to: &bytes)
-      return FoundBlock(
+      found = FoundBlock(
         key: key.copied, lastRow: lastRow, limits: header.limits, isLarge: header.isLarge, count: header.count,
         arePositionsApart: form.hasPositions && header.arePositionsApart)
     }
-    guard let found, var block = found else { return nil }
+    guard var block = found else { return nil }
     if try cursor.next() {
-      let isOfTerm = try cursor.withEntry { key, _ in
-        TermKeys.parseBlock(key).map { key.begins(with: term, $0.termByteCount) } ?? false
+      _ = try cursor.lendEntry { key, _ in
+        block.isLast = !(TermKeys.parseBlock(key).map { key.begins(with: term, $0.termByteCount) } ?? false)
       }
-      block.isLast = isOfTerm != true
     }
     return block
   }
