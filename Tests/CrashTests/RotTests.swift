@@ -8,7 +8,7 @@ import Testing
   /// How many trials of each sweep a test makes.
   private static var trialCount: Int {
     #if DEBUG
-      return TestSize.trials(60, divisor: 3)
+      return TestSize.trials(60, divisor: 6)
     #else
       return 2000
     #endif

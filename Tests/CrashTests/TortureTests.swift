@@ -46,7 +46,7 @@ import Testing
   @Test func everyCrashOfAShortHistoryIsSurvived() {
     var report = TortureReport()
     // In the short size at one of ten changes.
-    let stride = TestSize.isFull ? 1 : 10
+    let stride = TestSize.isFull ? 1 : 20
     for seed in 1...Self.exhaustiveCount { report.add(ExhaustiveTorture(seed: seed, stride: stride).run()) }
     #expect(report.failures.isEmpty, "\(report.failures)")
     #expect(report.crashes > 100 / stride && report.nested > 500 / stride, "\(report.verdictLine)")

@@ -101,7 +101,7 @@ import Testing
     let count = calm.operationCount - first
     try db.close()
     var outcomes: Set<Int> = []
-    for number in stride(from: 0, to: count, by: max(1, count / TestSize.trials(25, divisor: 4))) {
+    for number in stride(from: 0, to: count, by: max(1, count / TestSize.trials(25, divisor: 8))) {
       let disk = SimulatedDisk()
       let db = try disk.openDatabase(seed: 1, Self.options)
       try Self.load(db, 0..<100)

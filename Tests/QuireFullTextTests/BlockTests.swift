@@ -14,7 +14,7 @@ import Testing
   func roundTrip(_ form: PostingForm) throws {
     var random = SeededRandom(seed: UInt64(form.fieldCount))
     var encoder = BlockEncoder(form)
-    for trial in 0..<TestSize.trials(1_600, least: 200) {
+    for trial in 0..<TestSize.trials(1_600, divisor: 16) {
       let count = [1, 2, 7, 8, 9, 127, 128, 1 + random.below(128)][trial % 8]
       let list = PostingList.random(.random(count: count, &random), form, &random)
       let stored = encoder.stored(list, 0..<count)
@@ -156,7 +156,7 @@ import Testing
   func mutations() throws {
     var random = SeededRandom(seed: 77)
     var readCount = 0
-    for trial in 0..<TestSize.trials(100_000, divisor: 10) {
+    for trial in 0..<TestSize.trials(100_000, divisor: 25) {
       let form = Self.forms[trial % Self.forms.count]
       var encoder = BlockEncoder(form)
       let decoded = DecodedBlock(form)
@@ -196,7 +196,7 @@ import Testing
   @Test("Bytes of noise are no trap")
   func noise() {
     var random = SeededRandom(seed: 3)
-    for trial in 0..<TestSize.trials(100_000, divisor: 10) {
+    for trial in 0..<TestSize.trials(100_000, divisor: 25) {
       let form = Self.forms[trial % Self.forms.count]
       func noise() -> [UInt8] { (0..<random.below(40)).map { _ in UInt8(truncatingIfNeeded: random.next()) } }
       let stored = StoredBlock(block: noise(), positions: noise(), lastRow: RowID(Int64(random.next() >> 1)))

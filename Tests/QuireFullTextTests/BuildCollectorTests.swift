@@ -43,7 +43,7 @@ private struct SpaceTokenizer: Tokenizer {
     for round in 0..<3 {
       var expected: [[UInt8]: PostingList] = [:]
       var row = Int64(1 + random.below(300))
-      for _ in 0..<TestSize.trials(60, divisor: 3) {
+      for _ in 0..<TestSize.trials(60, divisor: 6) {
         document.begin()
         for field in 0..<form.fieldCount where random.oneIn(1 + form.fieldCount / 4) {
           for _ in 0..<random.below(3) {

@@ -57,7 +57,7 @@ extension Database {
   func changeMemos(below count: Int, _ random: inout SeededRandom) throws {
     var generator = random
     try write { tx in
-      for _ in 0..<40 {
+      for _ in 0..<(TestSize.isFull ? 40 : 16) {
         let key = "k\(generator.below(count + count / 8))"
         switch generator.below(5) {
         case 0: try tx[.memos].remove(key)

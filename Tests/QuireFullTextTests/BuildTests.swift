@@ -15,7 +15,7 @@ import Testing
     var random = SeededRandom(seed: 3)
     let (db, other) = (try Database.inMemory(), try Database.inMemory())
     var same = random
-    let count = TestSize.trials(2_000, divisor: 6)
+    let count = TestSize.trials(2_000, divisor: 12)
     try db.storeMemos(0..<count, &random)
     try other.storeMemos(0..<count, &same)
     // Such a small memory makes many pieces.
@@ -38,7 +38,7 @@ import Testing
   func needsNoFile() throws {
     var random = SeededRandom(seed: 4)
     let db = try Database.inMemory()
-    try db.storeMemos(0..<800, &random)
+    try db.storeMemos(0..<(TestSize.isFull ? 800 : 300), &random)
     let first = MemoText.building(byteCount: 32 << 20)
     try db.register(first)
     let expected = try db.contents(of: first)
@@ -68,7 +68,7 @@ import Testing
   func takesChangesMeanwhile(_ number: Int) throws {
     var random = SeededRandom(seed: UInt64(number))
     let db = try Database.inMemory()
-    let count = TestSize.trials(3_000, divisor: 15)
+    let count = TestSize.trials(3_000, divisor: 30)
     try db.storeMemos(0..<count, &random)
     let built = MemoText.building(PostingDetail.allCases[number % 3], byteCount: number % 2 == 0 ? 1 << 15 : 32 << 20)
     var callCount = 0
@@ -112,29 +112,31 @@ import Testing
 
   @Test("Stopped anywhere, it is built when it is registered again")
   func stopsAndGoesOn() throws {
+    let rowCount = TestSize.isFull ? 700 : 210
+    let text = MemoText.building()
     var isDone = false
     var lastCall = 0
     while !isDone {
       lastCall += 1
       var random = SeededRandom(seed: 21)
       var options = Database.Options()
-      options.buildStepRowCount = 300
+      options.buildStepRowCount = rowCount * 3 / 7
       let db = try Database.inMemory(options: options)
-      try db.storeMemos(0..<700, &random)
+      try db.storeMemos(0..<rowCount, &random)
       var callCount = 0
       do {
-        try db.register(MemoText.building()) { _ in
+        try db.register(text) { _ in
           callCount += 1
           if callCount == lastCall { throw Stopped() }
         }
         isDone = true
       } catch is Stopped {
         #expect(callCount == lastCall)
-        #expect(throws: (any Error).self) { try db.verify(MemoText.building()) }
-        try db.changeMemos(below: 700, &random)
-        try db.register(MemoText.building())
+        #expect(throws: (any Error).self) { try db.verify(text) }
+        try db.changeMemos(below: rowCount, &random)
+        try db.register(text)
       }
-      try db.verify(MemoText.building())
+      try db.verify(text)
       try db.close()
     }
     #expect(lastCall > 4)
@@ -156,7 +158,7 @@ import Testing
     }
     images.append(disk.processKillImage())
     try db.close()
-    for (number, image) in TestSize.some(images, of: 6).enumerated() {
+    for (number, image) in TestSize.some(images, of: 3).enumerated() {
       let again = try image.openDatabase(seed: 2, options)
       var generator = SeededRandom(seed: UInt64(number))
       if number % 2 == 0 { try again.changeMemos(below: 900, &generator) }
@@ -170,15 +172,17 @@ import Testing
   func reportsProgress() throws {
     var random = SeededRandom(seed: 41)
     let disk = SimulatedDisk()
-    let options = Database.Options(durability: .relaxed, maintainsWhenIdle: false)
+    var options = Database.Options(durability: .relaxed, maintainsWhenIdle: false)
+    let rowCount = TestSize.isFull ? 9_000 : 900
+    if !TestSize.isFull { options.buildStepRowCount = 200 }
     let db = try disk.openDatabase(seed: 1, options)
-    try db.storeMemos(0..<9_000, &random)
+    try db.storeMemos(0..<rowCount, &random)
     var seen: [Database.Progress] = []
     try db.register(MemoText.building()) { seen.append($0) }
     // Rows are handed over first, which is told, too.
     let start = try #require(seen.lastIndex { $0.done == 0 })
     let ownCalls = seen[start...]
-    #expect(ownCalls.last?.done == 9_000 && ownCalls.allSatisfy { $0.total == 9_000 && $0.phase == .building })
+    #expect(ownCalls.last?.done == rowCount && ownCalls.allSatisfy { $0.total == rowCount && $0.phase == .building })
     #expect(zip(ownCalls, ownCalls.dropFirst()).allSatisfy { $0.done <= $1.done })
     #expect(Set(ownCalls.map(\.done)).count >= 4)
     try db.close()

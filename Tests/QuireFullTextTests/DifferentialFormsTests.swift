@@ -77,7 +77,7 @@ struct DifferentialFormsTests {
       "don't o'clock\n\nrock'n'roll", "l'avion d’un ami\nqu'avions-nous",
       "", "\n", "a b c a b c\na b", "the the the cat\nthe dog",
     ]
-    let packages = OracleDocuments.packages.prefix(TestSize.isFull ? 500 : 50).map { texts in
+    let packages = OracleDocuments.packages.prefix(TestSize.isFull ? 500 : 16).map { texts in
       [texts[0] + "\n" + texts[1], texts[2] + "\n" + texts[3]]
     }
     return packages + others.indices.map { [others[$0], others[($0 * 5 + 1) % others.count]] }
@@ -122,7 +122,7 @@ struct DifferentialFormsTests {
       var expressions = try RandomExpressions(
         seed: 11, fields: Self.fields, documents: Self.documents, tokenizer: tokenizer)
       try database.read { tx in
-        for _ in 0..<TestSize.trials(1000, divisor: 50) {
+        for _ in 0..<TestSize.trials(1000, divisor: 100) {
           try compare(tx, expressions.next(depth: detail == .positions ? 3 : 1), definition)
         }
       }

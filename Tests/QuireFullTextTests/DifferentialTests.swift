@@ -14,13 +14,13 @@ struct DifferentialTests {
     environmentNumber("QUIRE_SEARCH_SEED").map { [UInt64($0)] } ?? [UInt64](1...(TestSize.isFull ? 4 : 2))
 
   /// The packages; some of them in the short size.
-  private static let packages = Array(OracleDocuments.packages.prefix(TestSize.isFull ? 2000 : 200))
+  private static let packages = Array(OracleDocuments.packages.prefix(TestSize.isFull ? 2000 : 100))
 
   /// Texts of few words, so that each is in most rows, many times.
   private static func denseDocuments(_ seed: UInt64) -> [[String]] {
     var random = SeededRandom(seed: seed)
     let words = ["a", "b", "c", "ab", "abc", "bc", "d", "da", "é", "A"]
-    return (0..<(TestSize.isFull ? 600 : 100)).map { _ in
+    return (0..<(TestSize.isFull ? 600 : 60)).map { _ in
       fields.map { _ in
         (0..<random.below(random.oneIn(10) ? 150 : 15)).map { _ in random.pick(words) }.joined(separator: " ")
       }
@@ -56,7 +56,7 @@ struct DifferentialTests {
     var expressions = try Self.expressions(seed, Self.packages)
     var comparison = SearchComparison()
     try trio.database.read { tx in
-      for _ in 0..<TestSize.trials(2500, divisor: 16) { try comparison.compare(tx[.papers], trio, &expressions) }
+      for _ in 0..<TestSize.trials(2500, divisor: 30) { try comparison.compare(tx[.papers], trio, &expressions) }
     }
     #expect(comparison.foundCount > comparison.count / 4)
   }
@@ -66,7 +66,7 @@ struct DifferentialTests {
     let documents = Self.packages
     var life = DifferentialLife(
       try Self.built(documents, Self.pace(seed)), documents, try Self.expressions(seed + 100, documents))
-    try life.run(editCount: TestSize.trials(2500, divisor: 25))
+    try life.run(editCount: TestSize.trials(2500, divisor: 50))
     #expect(life.comparison.foundCount > life.comparison.count / 8)
   }
 
@@ -75,7 +75,7 @@ struct DifferentialTests {
     let documents = Self.denseDocuments(seed)
     var life = DifferentialLife(
       try Self.built(documents, Self.pace(seed)), documents, try Self.expressions(seed + 200, documents))
-    try life.run(editCount: TestSize.trials(2500, divisor: 25))
+    try life.run(editCount: TestSize.trials(2500, divisor: 50))
     #expect(life.comparison.foundCount > life.comparison.count / 2)
   }
 

@@ -35,7 +35,7 @@ struct FTS5LongListTests {
   @Test("Rare words beside a word of all rows")
   func rareWords() throws {
     // fts5ah has ten thousand rows.
-    let count = TestSize.isFull ? 10_000 : 4000
+    let count = TestSize.isFull ? 10_000 : 2200
     func multiples(_ step: Int) -> [Int] { Array(stride(from: step, through: count, by: step)) }
     let trio = try Self.trio(count + 2) { number in
       if number == 0 || number > count { return Array(repeating: "w", count: 20).joined(separator: " ") }
@@ -56,7 +56,7 @@ struct FTS5LongListTests {
   @Test("Words that every tenth and every hundredth row has")
   func everyTenth() throws {
     // fts5dlidx has ten thousand rows of three hundred words.
-    let count = TestSize.isFull ? 2000 : 600
+    let count = TestSize.isFull ? 2000 : 250
     let text = Array(repeating: "a b c", count: 100).joined(separator: " ")
     let trio = try Self.trio(count) { $0 % 100 == 0 ? text + " x y" : $0 % 10 == 0 ? text + " x" : text }
     let (x, y) = (Array(stride(from: 0, to: count, by: 10)), Array(stride(from: 0, to: count, by: 100)))
@@ -71,7 +71,7 @@ struct FTS5LongListTests {
   @Test("Texts of very many words")
   func longTexts() throws {
     // fts5ab and fts5bigpl have some millions of words.
-    let count = TestSize.isFull ? 200_000 : 40_000
+    let count = TestSize.isFull ? 200_000 : 15_000
     let texts = ["a x", "a a"].map { Array(repeating: $0, count: count).joined(separator: " ") }
     let trio = try Self.trio(3) { $0 < 2 ? texts[$0] + ($0 == 1 ? " x" : "") : "x x x" }
     try Self.check(

@@ -131,7 +131,7 @@ struct FamilyModelTests {
     // Some rows are there before, so that the first of it is built.
     try pair.database.write { tx in for _ in 0..<60 { try pair.change(tx) } }
     try pair.database.register(pair.text)
-    for round in 0..<TestSize.trials(60, divisor: 4) {
+    for round in 0..<TestSize.trials(60, divisor: 6) {
       try pair.undoing {
         try pair.database.write { tx in
           for _ in 0..<pair.random.below(5) {

@@ -207,7 +207,7 @@ struct HostileGrammarTests {
   func randomBytesAreRead(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let signs = Array("ab\"*+-^:(){},  \t\u{0}\u{1a}éANDORT".utf8)
-    for _ in 0..<TestSize.trials(100_000, divisor: 10) {
+    for _ in 0..<TestSize.trials(100_000, divisor: 25) {
       let bytes = (0..<random.below(30)).map { _ in
         random.oneIn(8) ? UInt8(truncatingIfNeeded: random.next()) : random.pick(signs)
       }

@@ -68,8 +68,8 @@ struct MergingTests {
     let db = try database(text)
     var random = SeededRandom(seed: 8)
     var most = 0
-    for number in 0..<400 {
-      try db.write { tx in try tx[.memos].set(random.memo(3000), for: "k\(number % 250)") }
+    for number in 0..<(TestSize.isFull ? 400 : 160) {
+      try db.write { tx in try tx[.memos].set(random.memo(3000), for: "k\(number % 100)") }
       most = max(most, try counts(text, db).recent)
       if number % 50 == 0 { try db.verify(text) }
     }
@@ -152,7 +152,7 @@ struct MergingTests {
     let db = try database(text)
     try db.write { tx in for number in 0..<600 { try tx[.memos].set(memo(number, "other"), for: "k\(number)") } }
     var random = SeededRandom(seed: 10)
-    for _ in 0..<TestSize.trials(40, divisor: 3) {
+    for _ in 0..<TestSize.trials(40, divisor: 8) {
       try db.write { tx in
         for _ in 0..<20 {
           let number = random.below(600)

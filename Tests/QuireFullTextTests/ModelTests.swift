@@ -25,7 +25,7 @@ func modelSeeds(_ count: Int) -> [UInt64] {
 
 /// How many steps a random life has.
 func modelSteps(_ count: Int) -> Int {
-  environmentNumber("QUIRE_TEXT_STEPS") ?? TestSize.trials(count, divisor: 6)
+  environmentNumber("QUIRE_TEXT_STEPS") ?? TestSize.trials(count, divisor: 12)
 }
 
 /// A life of a collection with a full text.

@@ -29,7 +29,7 @@ struct OracleTests {
     var expressions = try RandomExpressions(
       seed: seed, fields: OracleDocuments.fields, documents: documents, tokenizer: tokenizer)
     var tally = Tally()
-    let count = TestSize.trials(2500, divisor: 10)
+    let count = TestSize.trials(2500, divisor: 40)
     for _ in 0..<count { try compare(expressions.next(), fts5, definition, &expressions.random, &tally) }
     #expect(tally.found > count / 3 && tally.scored > count / 6, "\(tally)")
   }

@@ -37,7 +37,7 @@ struct RankTests {
   func best(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let vocabulary = [6, 60, 2000][Int(seed % 3)]
-    let db = try database((0..<3000).map { _ in random.article(vocabulary) })
+    let db = try database((0..<(TestSize.isFull ? 3000 : 1000)).map { _ in random.article(vocabulary) })
     for round in 0..<3 {
       if round > 0 { try change(db, vocabulary, &random) }
       try db.read { tx in

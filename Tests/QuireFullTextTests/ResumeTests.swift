@@ -115,7 +115,7 @@ import Testing
     let first = try disk(&random)
     let whole = first.crashImage(.random(1))
     let changeCount = try changes(whole, text)
-    let trialCount = TestSize.trials(400, divisor: 50)
+    let trialCount = TestSize.trials(400, divisor: 80)
     var resumedCount = 0
     for trial in 0..<trialCount {
       var disk = first.crashImage(.random(UInt64(trial)))
@@ -162,7 +162,7 @@ import Testing
     try register(text, in: db, &random) { _ in images.append((disk.processKillImage(), try walked(db, text))) }
     try db.close()
     #expect(images.count > 6)
-    for (image, stored) in TestSize.some(images, of: 4) {
+    for (image, stored) in TestSize.some(images, of: 3) {
       let again = try image.openDatabase(seed: 2, Self.options)
       let seen = try register(text, in: again, &random)
       // It tells of no more rows than there are.
@@ -189,7 +189,8 @@ import Testing
     }
     text.building.gatheredByteCount = 40 << 10
     var random = SeededRandom(seed: 55)
-    for call in stride(from: 1, to: Self.rowCount / 4, by: Self.rowCount / 24) {
+    let calls = Array(stride(from: 1, to: Self.rowCount / 4, by: Self.rowCount / 24))
+    for call in TestSize.some(calls, of: 3) {
       let db = try disk(&random).openDatabase(seed: 2, Self.options)
       if wasBegun {
         var callCount = 0
@@ -216,7 +217,7 @@ import Testing
   func damageIsTold() throws {
     var random = SeededRandom(seed: 56)
     var toldCount = 0
-    let trialCount = TestSize.trials(300, divisor: 15)
+    let trialCount = TestSize.trials(300, divisor: 25)
     for trial in 0..<trialCount {
       let text = MemoText.building(PostingDetail.allCases[trial % 3])
       let db = try Database.inMemory(options: Self.options)

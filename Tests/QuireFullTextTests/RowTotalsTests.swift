@@ -96,7 +96,7 @@ import Testing
   @Test("Rows far apart have the order and the scores of rows that are near", arguments: PostingDetail.allCases)
   func farRowsRankAsNearOnes(_ detail: PostingDetail) throws {
     var random = SeededRandom(seed: 71)
-    let bodies = (0..<TestSize.trials(900, divisor: 3)).map { _ in random.text(1 + random.below(30), of: 120) }
+    let bodies = (0..<TestSize.trials(900, divisor: 8)).map { _ in random.text(1 + random.below(30), of: 120) }
     let queries = ["w1*", "w*", "body : w2*", "w1* OR w40", "w1* w2*", "w9* NOT w1", "zz*", "w119*"]
     let limits = [1, 10, Int.max]
     for foldedCount in [0, bodies.count / 2, bodies.count] {

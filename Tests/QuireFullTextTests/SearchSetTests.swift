@@ -19,7 +19,7 @@ struct SearchSetTests {
   @Test("Common, joined and remaining rows are those of sets", arguments: [UInt64](1...6))
   func algebra(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
-    for _ in 0..<TestSize.trials(40, divisor: 2) {
+    for _ in 0..<TestSize.trials(40, divisor: 5) {
       let (a, b, c) = (rows(&random), rows(&random), rows(&random))
       let candidates = rows(&random)
       func check(_ make: () -> any RowSet, _ expected: Set<RowID>) throws {

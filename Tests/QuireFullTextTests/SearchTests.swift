@@ -141,7 +141,7 @@ struct SearchTests {
     let db = try database(articles)
     if seed % 2 == 0 { try db.register(Indexes.articles) }
     try db.read { tx in
-      for _ in 0..<TestSize.trials(60, divisor: 4) {
+      for _ in 0..<TestSize.trials(60, divisor: 8) {
         let (text, year) = (random.search(40), 1950 + random.below(55))
         let found = try tx[.articles].search(text)
         let expected = try found.all.filter { $0.object.year < year && $0.object.weight > 1 }

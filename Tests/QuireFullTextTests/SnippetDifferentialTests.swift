@@ -84,7 +84,7 @@ import Testing
     var random = SeededRandom(seed: 29)
     let resolver = try SnippetSamples.resolver(Self.columns, .unicode61())
     var shownCount = 0
-    let rounds = TestSize.trials(100, divisor: 25)
+    let rounds = TestSize.trials(100, divisor: 50)
     for _ in 0..<rounds {
       let (oracle, documents) = try Self.documents(40, &random)
       for _ in 0..<50 {
@@ -118,7 +118,7 @@ extension SnippetDifferentialTests {
     let resolver = try SnippetSamples.resolver(Self.columns, .unicode61())
     let phrases = ["x", "x", "y", "z", "\"x y\"", "\"y x\"", "\"x x\"", "a : x", "NEAR(x y x, 2)", "y*"]
     var shownCount = 0
-    for _ in 0..<TestSize.trials(40, divisor: 8) {
+    for _ in 0..<TestSize.trials(40, divisor: 20) {
       let (oracle, documents) = try Self.documents(40, &random)
       for _ in 0..<25 {
         let query = (0..<2 + random.below(6)).map { _ in random.pick(phrases) }

@@ -38,7 +38,7 @@ struct VerifyTests {
     let text = MemoText.memos()
     let db = try database(text, 1)
     var random = SeededRandom(seed: 2)
-    for _ in 0..<TestSize.trials(25, divisor: 2) {
+    for _ in 0..<TestSize.trials(25, divisor: 4) {
       try undone(
         db,
         { tx in
@@ -74,7 +74,7 @@ struct VerifyTests {
     let db = try database(text, 3)
     var random = SeededRandom(seed: 4)
     var (toldCount, count) = (0, 0)
-    for _ in 0..<TestSize.trials(4000, divisor: 40) {
+    for _ in 0..<TestSize.trials(4000, divisor: 100) {
       try undone(db) { tx in
         let trees = try tx.access(to: text).upkeep.trees
         let tree = try trees.store.tree(random.pick(Self.treeNames), of: [UInt8].self)

@@ -99,7 +99,7 @@ private struct BuiltProbe: Codable, Sendable {
     let indexes = Self.indexes(rows, beyondFields: beyondFields)
     let (before, after) = (try Database.inMemory(), try Database.inMemory())
     try before.register(indexes)
-    let sampleCount = TestSize.trials(1200, divisor: 2)
+    let sampleCount = TestSize.trials(1200, divisor: 4)
     for seed in seeds(2) {
       var random = SeededRandom(seed: seed)
       let samples = (0..<sampleCount).map { _ in Self.sample(&random) }
@@ -129,7 +129,7 @@ private struct BuiltProbe: Codable, Sendable {
     let few = Indexes("samples.indexes", over: Self.samples) { Index("kind", \Sample.kind) }
     let all = Self.indexes(Self.samples, beyondFields: false)
     var random = SeededRandom(seed: 7)
-    let samples = (0..<TestSize.trials(3000, divisor: 3)).map { _ in Self.sample(&random) }
+    let samples = (0..<TestSize.trials(3000, divisor: 6)).map { _ in Self.sample(&random) }
     func fill(_ db: Database) throws {
       try db.write { tx throws in
         for (number, sample) in samples.enumerated() { try tx[Self.samples].set(sample, for: "\(number)") }

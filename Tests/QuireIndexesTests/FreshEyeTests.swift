@@ -364,7 +364,7 @@ extension Indexes where Object == Odd, Metadata == Extra {
     var random = SeededRandom(seed: seed)
     let db = try Database.inMemory()
     let count = [0, 1, 40, 300][random.below(4)]
-    let (few, many) = (TestSize.trials(12, divisor: 6), TestSize.trials(20, divisor: 8))
+    let (few, many) = (TestSize.trials(12, divisor: 6), TestSize.trials(20, divisor: 16))
     try db.write { tx in try fill(tx, &random, count) }
     try db.read { tx in try check(tx[.odds], &random, many, "seed \(seed), bare") }
     for kind in [0, 1, 2, 1, 0] {

@@ -294,7 +294,7 @@ private enum Outer: CaseIterable {
       try step.run(tx)
     }
     let nest = try Nest([act, act, act])
-    for number in 0..<steps(TestSize.trials(800, divisor: 4)) {
+    for number in 0..<steps(TestSize.trials(800, divisor: 8)) {
       try nest.db.write { tx throws in
         for _ in 0..<1 + life.withLock({ $0.random.below(3) }) { try life.withLock { $0.outer() }.run(tx) }
       }

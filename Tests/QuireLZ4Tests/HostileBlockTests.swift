@@ -90,7 +90,7 @@ import Testing
   func noiseIsHarmless() {
     var random = SeededRandom(seed: 11)
     let dictionary = Content.text.bytes(100)
-    for _ in 0..<TestSize.trials(200_000, divisor: 20) {
+    for _ in 0..<TestSize.trials(200_000, divisor: 50) {
       let block = Content.noise.bytes(random.below(40), seed: random.next())
       // The borders are looked at in there.
       _ = decoded(block, random.below(80), dictionary: random.oneIn(2) ? dictionary : [])

@@ -47,7 +47,7 @@
     func changedBlocksAreJudgedAlike() throws {
       var random = SeededRandom(seed: 41)
       var acceptedCount = 0
-      for number in 0..<TestSize.trials(100_000, divisor: 10) {
+      for number in 0..<TestSize.trials(100_000, divisor: 25) {
         let value = Content.allCases[number % 4].bytes(random.below(120), seed: random.next())
         var block = try #require(encoded(value))
         block[random.below(block.count)] = random.oneIn(3) ? 255 : UInt8(truncatingIfNeeded: random.next())

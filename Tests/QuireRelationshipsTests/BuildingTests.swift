@@ -109,7 +109,7 @@ import Testing
   @Test("What rules count is counted when all edges are known, whatever happens while they are collected")
   func changesWhileBuilding() throws {
     let db = try Database.inMemory(options: shortSteps())
-    let count = TestSize.trials(10_000, divisor: 4)
+    let count = TestSize.trials(10_000, divisor: 8)
     func key(_ index: Int) -> String { "n\(100_000 + index)" }
     try db.write { tx throws in
       try tx[.nodes].set(Node(), for: "hub")
@@ -152,7 +152,7 @@ import Testing
   /// Steps that are as short as what the short size has to build.
   private func shortSteps(_ options: Database.Options = Database.Options()) -> Database.Options {
     var options = options
-    options.buildStepRowCount = TestSize.trials(options.buildStepRowCount, divisor: 4)
+    options.buildStepRowCount = TestSize.trials(options.buildStepRowCount, divisor: 8)
     return options
   }
 

@@ -8,7 +8,7 @@ import Testing
 @Suite("Clearing everything while rules are applied") struct ClearingTests {
   private struct Undo: Error {}
 
-  private static let childCount = TestSize.trials(3000, divisor: 4)
+  private static let childCount = TestSize.trials(3000, divisor: 10)
   /// How many changes are noted in memory: none, a few, half of them, all.
   private static let notedCounts = [0, 2, childCount / 2, 100_000]
 

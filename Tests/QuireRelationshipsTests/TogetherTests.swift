@@ -67,7 +67,7 @@ import Testing
     var random = SeededRandom(seed: seed)
     let lives = [try Life(isFollowed: false), try Life(isFollowed: true)]
     let keyCount = [40, 1500][Int(seed % 2)]
-    for _ in 0..<(keyCount == 40 ? TestSize.trials(60, divisor: 4) : TestSize.trials(8, least: 3)) {
+    for _ in 0..<(keyCount == 40 ? TestSize.trials(60, divisor: 8) : TestSize.trials(8, least: 3)) {
       var steps: [(key: String, node: Node?)] = []
       for _ in 0..<keyCount / 2 {
         let key = "k\(random.below(keyCount))"

@@ -55,7 +55,7 @@ import Testing
     let disk = try makeClosed()
     let expected = try DatabaseContent(of: TinyDatabase(disk).open(disk.copy()))
     var (errors, unaffected) = (0, 0)
-    try sweep(disk, file: Self.path, stride: Self.step(debug: TestSize.isFull ? 151 : 601)) { offset, found in
+    try sweep(disk, file: Self.path, stride: Self.step(debug: TestSize.isFull ? 151 : 1301)) { offset, found in
       switch found {
       case .success(let content):
         unaffected += 1
@@ -139,7 +139,7 @@ import Testing
   @Test func metaPagesOfAKilledProcess() throws {
     let (disk, states, proven) = try makeUnclean()
     let tiny = TinyDatabase(disk)
-    let step = Self.step(debug: 5) * (TestSize.isFull ? 1 : 3)
+    let step = Self.step(debug: 5) * (TestSize.isFull ? 1 : 7)
     for offset in stride(from: 0, to: MetaPage.byteCount, by: step) {
       for slot in 0..<2 {
         let copy = disk.copy()

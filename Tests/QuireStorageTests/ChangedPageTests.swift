@@ -157,7 +157,7 @@ import Testing
     let folder = TemporaryFolder()
     let (image, rows) = try Self.makeDatabase(folder)
     let start = firstSeed()
-    for seed in start..<(start + UInt64(trialCount(debug: TestSize.trials(12, divisor: 3), release: 200))) {
+    for seed in start..<(start + UInt64(trialCount(debug: TestSize.trials(12, divisor: 6), release: 200))) {
       trace("\(damage), seed \(seed)")
       let path = "\(folder.path)/\(seed).quire"
       writeFile(image, path)

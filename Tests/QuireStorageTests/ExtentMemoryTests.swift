@@ -92,7 +92,7 @@ import Testing
         #expect(found == model[other].map(value))
       }
     }
-    for round in 0..<TestSize.trials(300, divisor: 4) {
+    for round in 0..<TestSize.trials(300, divisor: 8) {
       var changed = model
       do {
         try engine.write { tx in

@@ -101,7 +101,7 @@ import Testing
   func forgedMapCostsNothing(prover: Prover) throws {
     let (bytes, content) = try makeFile()
     let used = try usedPages(bytes)
-    for seed in 0..<UInt64(TestSize.trials(prover == .thread ? 15 : 30, divisor: 4)) {
+    for seed in 0..<UInt64(TestSize.trials(prover == .thread ? 15 : 30, divisor: 7)) {
       var random = SeededRandom(seed: seed)
       let pages = (0..<(1 + random.below(12))).map { _ in used[random.below(used.count)] }
       let what = "seed \(seed), \(prover), pages \(pages)"

@@ -21,7 +21,7 @@ import Testing
   @Test(arguments: [128 << 10, 64 << 20]) func doesWhatADiskDoes(cacheSize: Int) throws {
     let (memory, tiny) = (try open(cacheSize: cacheSize), TinyDatabase())
     let disk = try tiny.open()
-    let count = TestSize.trials(600, divisor: 3)
+    let count = TestSize.trials(600, divisor: 6)
     for seed in UInt64(1)...4 {
       for engine in [memory, disk] { try TinyDatabase.fill(engine, count: count, seed: seed, longOneIn: 9) }
       if seed == 2 { try memory.checkpoint() }
@@ -131,7 +131,7 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<2 {
         group.addTask {
-          for _ in 0..<TestSize.trials(300, divisor: 3) {
+          for _ in 0..<TestSize.trials(300, divisor: 6) {
             try await engine.read { tx in
               // Every commit writes the same text under all keys.
               let first = try tx.value(for: Int64(0), in: tree), last = try tx.value(for: Int64(199), in: tree)
@@ -141,7 +141,7 @@ import Testing
         }
       }
       group.addTask {
-        for round in 0..<TestSize.trials(200, divisor: 3) {
+        for round in 0..<TestSize.trials(200, divisor: 6) {
           try await engine.write { tx in
             for number in Int64(0)..<200 { try tx.put("round \(round)", for: number, in: tree) }
           }

@@ -138,7 +138,7 @@ struct MemoryBudgetTests {
           if random.oneIn(6) {
             let wasThere = model.removeValue(forKey: key) != nil
             let found = try tx.delete(key, in: tree)
-            #expect(found == wasThere)
+            if found != wasThere { Issue.record("\(key) was there: \(wasThere)") }
           } else {
             let value = [UInt8](marked: random.below(1 << 20), count: 40)
             try tx.put(value, for: key, in: tree)
@@ -152,7 +152,7 @@ struct MemoryBudgetTests {
         for _ in 0..<40 {
           let key = Self.key(random.below(12_000))
           let found = try tx.value(for: key, in: tree)
-          #expect(found == model[key])
+          if found != model[key] { Issue.record("\(key) has another value in round \(round)") }
         }
       }
       if let pinned = pins.randomElement(using: &random) {
@@ -168,7 +168,7 @@ struct MemoryBudgetTests {
         #expect(found == model.count)
         for (key, value) in model {
           let found = try tx.value(for: key, in: tree)
-          #expect(found == value)
+          if found != value { Issue.record("\(key) has another value at \(pin.csn)") }
         }
       }
     }
@@ -318,7 +318,7 @@ struct MemoryBudgetTests {
         let value: [UInt8]? =
           number % 3 == 0 ? nil : [UInt8](marked: isUpdated ? number + 1 : number, count: isUpdated ? 44 : 40)
         let found = try tx.value(for: key(number), in: tree)
-        #expect(found == value)
+        if found != value { Issue.record("\(number) has another value") }
       }
     }
   }

@@ -59,7 +59,7 @@ import Testing
   private func showsEverythingAndTouchesNothing(setting: Case) throws {
     let expected = try make(
       isClean: setting.isClean,
-      count: setting.cacheSize < 1 << 20 ? TestSize.trials(4000, divisor: 2) : TestSize.trials(400, divisor: 2),
+      count: setting.cacheSize < 1 << 20 ? TestSize.trials(4000, divisor: 4) : TestSize.trials(400, divisor: 4),
       longOneIn: setting.longOneIn)
     let before = FolderImage(of: folder.path)
     let engine = try openReadOnly(cacheSize: setting.cacheSize)

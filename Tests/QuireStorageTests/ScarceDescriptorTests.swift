@@ -28,7 +28,7 @@ import Testing
     let probe = image.copy()
     _ = try tiny.open(probe)
     let callCount = probe.operationCount
-    for number in TestSize.some(Array(0..<callCount), of: max(1, callCount / 3)) {
+    for number in TestSize.some(Array(0..<callCount), of: max(1, callCount / 6)) {
       let disk = image.copy()
       let start = disk.operationCount
       disk.fail(operation: start + number, with: .error(code))

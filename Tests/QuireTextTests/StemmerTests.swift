@@ -67,7 +67,7 @@ import Testing
     var random = SeededRandom(seed: 29)
     var stemmer = Stemmer(language)
     let pieces = "aeiouylnstdgrhqmb'éèëïßäü".unicodeScalars.map { Array(String($0).utf8) }
-    for _ in 0..<TestSize.trials(200_000, divisor: 8) {
+    for _ in 0..<TestSize.trials(200_000, divisor: 25) {
       var word: [UInt8] = []
       for _ in 0..<Int.random(in: 0...14, using: &random) {
         if Int.random(in: 0..<10, using: &random) == 0 {
@@ -96,10 +96,10 @@ import Testing
   @Test("Words of ten thousand letters are stemmed, in time for their length", arguments: StemmingLanguage.allCases)
   func longWords(language: StemmingLanguage) throws {
     for text in ["a", "y", "u", "s", "ß", "ë", "qu", "ui", "ie", "ment", "lich", "'"] {
-      let word = Array(String(repeating: text, count: 10_000).utf8)
+      let word = Array(String(repeating: text, count: TestSize.isFull ? 10_000 : 3_000).utf8)
       #expect(stem(word, language).count <= word.count)
     }
-    let growth = try Effort.growth(of: 4_000, by: 16) { count in
+    let growth = try Effort.growth(of: TestSize.isFull ? 4_000 : 1_500, by: 16) { count in
       let word = Array(String(repeating: "aëß'", count: count).utf8)
       return { _ = stem(word, language) }
     }

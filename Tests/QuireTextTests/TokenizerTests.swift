@@ -31,7 +31,7 @@ import Testing
     var random = SeededRandom(seed: 100_000)
     let characters = "é 東 京 한 ก \u{e34} \u{301} \u{200d} 👩 🚀 🇩 A b _ . ' 7 ,"
     let pieces = characters.unicodeScalars.map { Array(String($0).utf8) }
-    for trial in 0..<TestSize.trials(100_000) {
+    for trial in 0..<TestSize.trials(100_000, divisor: 20) {
       let text = (0..<random.below(24)).flatMap { _ in
         random.oneIn(3) ? [UInt8(random.below(256))] : pieces[random.below(pieces.count)].dropLast(random.below(8) / 7)
       }
@@ -77,7 +77,7 @@ import Testing
   @Test("Time grows with the length of a text, whatever is in it", arguments: all)
   func linearTime(tokenizer: TextTokenizer) throws {
     for piece in ["a.", "a'\u{301}", "1,\u{301}", "א\"", "AB", "_a", "🇩", "東\u{301}", "e\u{323}\u{301}"] {
-      let growth = try Effort.growth(of: 2000, by: 8) { count in
+      let growth = try Effort.growth(of: TestSize.isFull ? 2000 : 700, by: 8) { count in
         let text = Array(String(repeating: piece, count: count).utf8)
         return { _ = tokenizer.tokens(text, .query) }
       }

@@ -330,7 +330,7 @@ struct SearchScreens {
 
 @Suite struct SearchModelTests {
   @Test(arguments: [true, false]) func searchViewsShowWhatTheirSelectionsFind(_ isPersistent: Bool) throws {
-    let steps = environmentNumber("QUIRE_SEARCH_STEPS") ?? TestSize.trials(600, divisor: 5)
+    let steps = environmentNumber("QUIRE_SEARCH_STEPS") ?? TestSize.trials(600, divisor: 10)
     let seed = UInt64(environmentNumber("QUIRE_SEARCH_SEED") ?? 1)
     let history = try SearchHistory(seed: seed, isPersistent: isPersistent)
     do { try history.run(steps) } catch {

@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test func aCancelledTaskEndsItsSearch() async throws {
-    let db = try database(10_000)
+    let db = try database(SearchWatch.interval + 100)
     let selection = all(at: 10) { withUnsafeCurrentTask { $0?.cancel() } }
     let found = search
     let ended = await Task {
@@ -158,7 +158,7 @@ import Testing
   }
 
   @Test func aCancelledTaskEndsTheSearchThatItAwaits() async throws {
-    let db = try database(10_000)
+    let db = try database(SearchWatch.interval + 100)
     let task = Mutex<Task<Void, any Error>?>(nil)
     let selection = all(at: 10) {
       // On a thread of the database's.

@@ -150,7 +150,7 @@ import Testing
     try db.register(before.small)
     // So many that there are some steps, however large they are.
     try fill(db, seed: seed, count: stepRowCount > 7 ? 300 : TestSize.trials(300, divisor: 2))
-    let changedStepCount = TestSize.trials(100, divisor: 2)
+    let changedStepCount = TestSize.trials(100, divisor: 4)
     var random = SeededRandom(seed: seed)
     var stepCount = 0
     func changing() throws {

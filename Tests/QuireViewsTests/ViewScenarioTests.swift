@@ -132,7 +132,7 @@ extension ViewReader where Object == Int {
 
   /// So many that all trees have several pages, which fill, split and merge.
   @Test(arguments: [true, false]) func manyPages(_ isPersistent: Bool) throws {
-    let third = TestSize.trials(500, divisor: 4)
+    let third = TestSize.trials(500, divisor: 8)
     let (count, few) = (3 * third, third / 5)
     let scenario = try NumberScenario(isPersistent: isPersistent)
     var present: Set<Int> = []

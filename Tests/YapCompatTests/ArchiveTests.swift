@@ -274,7 +274,7 @@ private struct ObsoleteBlocks: ArchiveBlocks {
     }
     for seed in seeds {
       // Every byte as something else, and every end.
-      for place in seed.indices where TestSize.isFull || place % 4 == 0 {
+      for place in seed.indices where TestSize.isFull || place % 7 == 0 {
         for value: UInt8 in [0, 1, 0x7f, 0x80, 0xff, seed[place] ^ 1, seed[place] &+ 1, 0xa1, 0xd1, 0x4f] {
           var data = seed
           data[place] = value

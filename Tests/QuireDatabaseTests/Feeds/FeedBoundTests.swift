@@ -129,7 +129,7 @@ import Testing
   @Test(
     "A dead consumer leaves the file within the bound and a tenth, whatever is written", arguments: [false, true])
   func staysWithinBounds(isLong: Bool) throws {
-    let size = environmentNumber("QUIRE_FEED_MEBIBYTES") ?? (TestSize.isFull ? 10 << 10 : 5)
+    let size = environmentNumber("QUIRE_FEED_MEBIBYTES") ?? (TestSize.isFull ? 10 << 10 : 3)
     let bound = size >= 1024 ? 64 << 20 : 512 << 10
     // Small rows take a hundred times as many transactions.
     let written = isLong ? size << 20 : size << 17

@@ -50,7 +50,7 @@ import Testing
     let rows = Rows("wide", compression: compression)
     // A dictionary is trained of a thousand rows.
     let isTrained = compression == .dictionary(above: 50)
-    let count = isTrained ? 1200 : TestSize.trials(1200, divisor: 3)
+    let count = isTrained ? 1200 : TestSize.trials(1200, divisor: 6)
     try fill(db, rows, count, seed: 7)
     for (field, told) in zip(ReadField.all, try check(db, rows)) {
       // Of a hundred rows so many.

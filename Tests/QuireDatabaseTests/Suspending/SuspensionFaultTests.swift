@@ -155,7 +155,7 @@ import Testing
 
   @Test("Power cuts at any call, suspensions among them: what was acknowledged is there")
   func crashes() throws {
-    let count = environmentNumber("QUIRE_SUSPENSION_CRASHES") ?? TestSize.trials(800, divisor: 10)
+    let count = environmentNumber("QUIRE_SUSPENSION_CRASHES") ?? TestSize.trials(800, divisor: 20)
     var cuts = 0
     for seed in 0..<UInt64(count) {
       var random = SeededRandom(seed: seed)

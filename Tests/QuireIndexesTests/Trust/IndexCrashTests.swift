@@ -38,7 +38,7 @@ extension IndexHistory {
     isFull: Bool, asking variable: String, usually count: Int, wanted: [String], spills: Bool = false, suite: String
   ) {
     let asked = environmentNumber(variable)
-    let limit = (asked ?? TestSize.trials(count, divisor: 6)) / 2
+    let limit = (asked ?? TestSize.trials(count, divisor: 12)) / 2
     let first = UInt64(environmentNumber("QUIRE_INDEX_SEED") ?? 1)
     var (seed, crashes, counts) = (first, 0, [String: Int]())
     let (start, durability) = (Date(), isFull ? "full" : "relaxed")

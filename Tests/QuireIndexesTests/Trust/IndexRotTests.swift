@@ -107,7 +107,7 @@ import Testing
   func damage(isClosed: Bool) throws {
     let rest = try Self.rest(isClosed: isClosed)
     let first = UInt64(environmentNumber("QUIRE_INDEX_SEED") ?? 1)
-    let count = environmentNumber("QUIRE_INDEX_TRIALS") ?? TestSize.trials(100, divisor: 4)
+    let count = environmentNumber("QUIRE_INDEX_TRIALS") ?? TestSize.trials(100, divisor: 8)
     var (errors, right, older) = (0, 0, 0)
     for seed in first..<first + UInt64(count) {
       var random = SeededRandom(seed: seed)

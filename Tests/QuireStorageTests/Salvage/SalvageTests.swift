@@ -68,7 +68,7 @@ import Testing
     var random = SeededRandom(seed: firstSeed())
     var lost = 0
     var stale = 0
-    for trial in 0..<TestSize.trials(400, divisor: 33) {
+    for trial in 0..<TestSize.trials(400, divisor: 66) {
       let disk = database.disk.copy()
       // Lost writes alone: below a page that is damaged otherwise, what one has left is not told from the newest.
       let isOlder = trial % 4 == 3
@@ -356,7 +356,7 @@ import Testing
     let database = try SalvageDatabase(seed: 14, isClosed: true, entryCount: 120)
     let bytes = try #require(database.disk.bytes(of: SalvageDatabase.path))
     var random = SeededRandom(seed: firstSeed())
-    for trial in 0..<TestSize.trials(400, divisor: 40) {
+    for trial in 0..<TestSize.trials(400, divisor: 80) {
       var forger = try #require(Forger(bytes, pageSize: database.pageSize))
       for _ in 0...trial % 3 { trace("trial \(trial): \(forger.mutate(&random))") }
       if random.oneIn(3) { trace(forger.mutateExtent(&random)) }
@@ -373,7 +373,7 @@ import Testing
     let database = try SalvageDatabase(seed: 12, isClosed: false, entryCount: 100)
     var random = SeededRandom(seed: firstSeed())
     let names = database.disk.names
-    for trial in 0..<TestSize.trials(200, divisor: 25) {
+    for trial in 0..<TestSize.trials(200, divisor: 50) {
       let disk = database.disk.copy()
       for _ in 0...trial % 5 {
         let name = random.pick(names)

@@ -33,7 +33,7 @@ import Testing
     @Test("Each way of choosing finds an update that is lost", arguments: 0..<3)
     func lostUpdate(way: Int) throws {
       var found: [Int: Int] = [:]
-      for seed in UInt64(0)..<UInt64(TestSize.trials(200, divisor: 4)) {
+      for seed in UInt64(0)..<UInt64(TestSize.trials(200, divisor: 8)) {
         let chooser: any ScheduleChooser =
           switch way {
           case 0: RandomChooser(seed: seed, oneIn: 3)

@@ -9,6 +9,8 @@ struct SourceFile: Sendable {
   let tokens: [Token]
   let comments: [Comment]
   let declarations: [Declaration]
+  /// What follows each `case`.
+  let caseNames: [String]
 
   /// Takes `text` apart. O(n).
   init(path: String, text: String) {
@@ -29,10 +31,12 @@ struct SourceFile: Sendable {
       tokens = lexer.tokens
       comments = lexer.comments
       declarations = DeclarationScanner(lexer.tokens).declarations
+      caseNames = zip(lexer.tokens, lexer.tokens.dropFirst()).compactMap { $0.text == "case" ? $1.text : nil }
     } else {
       tokens = []
       comments = []
       declarations = []
+      caseNames = []
     }
   }
 

@@ -152,9 +152,7 @@ struct Layers {
       for declaration in file.declarations where !declaration.isLocal && added[declaration.name] != nil {
         if declaration.keyword != "extension" { counts[declaration.name, default: 0] += 1 }
       }
-      for (keyword, name) in zip(file.tokens, file.tokens.dropFirst()) where keyword.text == "case" {
-        if added[name.text] != nil { counts[name.text, default: 0] += 1 }
-      }
+      for name in file.caseNames where added[name] != nil { counts[name, default: 0] += 1 }
     }
     return added.filter { $0.value.count == counts[$0.key] }.mapValues(\.layer)
   }
