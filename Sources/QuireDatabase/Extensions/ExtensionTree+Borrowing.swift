@@ -69,8 +69,8 @@ extension ExtensionCursor {
     try withBorrowedEntry(body)
   }
 
-  /// Calls `body` with key and value of the entry where they lie, as `withEntry` does, and returns whether the cursor is
-  /// on one. For walks over many entries: it is not generic, and so asks the runtime for no type.
+  /// Calls `body` with key and value of the entry where they lie, as `withEntry` does, and returns whether there is an
+  /// entry. For walks over many entries: it is not generic, and so asks the runtime for no type.
   ///
   /// - Throws: also what `body` throws. `body` may read, and change nothing.
   public func lendEntry(_ body: (_ key: RawSpan, _ value: RawSpan) throws -> Void) throws -> Bool { try lend(body) }
