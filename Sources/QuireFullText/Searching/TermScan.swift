@@ -58,7 +58,9 @@ final class TermScan {
         try takeStored()
         return true
       }
-      if try takeAdded(below: firstStoredRow()) { return true }
+      // What was added behind the block does not ask where it begins.
+      let isAddedBefore = unsafe addedIndex < postings.added.count && postings.added.rowIDs[addedIndex] <= last
+      if try isAddedBefore && takeAdded(below: firstStoredRow()) { return true }
       try takeStored()
       try change(upTo: last)
       if let found = block.lastRow, found >= row { return true }
