@@ -205,12 +205,7 @@ import Testing
   func longKeysOfForgedRecords(operation: LogOperation.Code) throws {
     let tiny = TinyDatabase(pageSize: 512)
     let engine = try tiny.open()
-    let tree = try engine.write { tx in
-      let tree = try tx.createTree("texts", keys: .bytes)
-      try tx.put([7], for: "stored", in: tree)
-      return tree
-    }
-    try engine.checkpoint()
+    let tree = try TinyDatabase.storeText(engine)
     let disk = tiny.disk.processKillImage()
     try engine.close()
     func body(_ keyByteCount: Int) -> [UInt8] {

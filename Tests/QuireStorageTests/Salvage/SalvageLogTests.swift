@@ -17,12 +17,7 @@ import Testing
   @Test(arguments: Place.allCases) func aCommitThatBreaksTheFormatIsNotAppliedByHalf(place: Place) throws {
     let tiny = TinyDatabase()
     let engine = try tiny.open()
-    let tree = try engine.write { tx in
-      let tree = try tx.createTree("texts", keys: .bytes)
-      try tx.put([7], for: "stored", in: tree)
-      return tree
-    }
-    try engine.checkpoint()
+    let tree = try TinyDatabase.storeText(engine)
     try engine.write { tx in try tx.put([7], for: "logged", in: tree) }
     let disk = tiny.disk.processKillImage()
     try engine.close()
@@ -90,12 +85,7 @@ import Testing
   func damagedSegment(damage: Damage) throws {
     let tiny = TinyDatabase()
     let engine = try tiny.open()
-    let tree = try engine.write { tx in
-      let tree = try tx.createTree("texts", keys: .bytes)
-      try tx.put([7], for: "stored", in: tree)
-      return tree
-    }
-    try engine.checkpoint()
+    let tree = try TinyDatabase.storeText(engine)
     try engine.write { tx in try tx.put([7], for: "logged", in: tree) }
     let disk = tiny.disk.processKillImage()
     try engine.close()
@@ -114,12 +104,7 @@ import Testing
   func anEmptiedTree() throws {
     let tiny = TinyDatabase()
     let engine = try tiny.open()
-    let tree = try engine.write { tx in
-      let tree = try tx.createTree("texts", keys: .bytes)
-      try tx.put([7], for: "stored", in: tree)
-      return tree
-    }
-    try engine.checkpoint()
+    let tree = try TinyDatabase.storeText(engine)
     try engine.write { tx in try tx.put([7], for: "logged", in: tree) }
     try engine.write { tx in
       let count = try tx.deleteAll(in: tree)
@@ -130,5 +115,18 @@ import Testing
     try engine.close()
     let outcome = try SalvageOutcome(disk)
     #expect(outcome.entries.map { String(decoding: $0.key.key, as: UTF8.self) } == ["new"] && outcome.losses.isEmpty)
+  }
+}
+
+extension TinyDatabase {
+  /// Makes a tree "texts" with one entry, "stored", which a checkpoint has written to the data file.
+  static func storeText(_ engine: StorageEngine) throws -> Tree {
+    let tree = try engine.write { tx in
+      let tree = try tx.createTree("texts", keys: .bytes)
+      try tx.put([7], for: "stored", in: tree)
+      return tree
+    }
+    try engine.checkpoint()
+    return tree
   }
 }
