@@ -4,12 +4,18 @@ internal import Foundation
 
 /// How much of their work the long tests do.
 ///
-/// In the short size, which is the usual one, they make a few of their trials, of every kind some. Where the
-/// environment says `QUIRE_TESTS=full` they make all of them. A variable for one suite, such as `QUIRE_TRIALS`, wins
-/// over both.
+/// In the short size, which is the usual one, they make a few of their trials, of every kind some, and the slow tests
+/// are left out: those that need a second of a processor all the same. These run where the environment says
+/// `QUIRE_TESTS=gate`, as the gate does, and where tests are asked for by name. Where it says `QUIRE_TESTS=full`, all
+/// make all of their trials. A variable for one suite, such as `QUIRE_TRIALS`, wins over all.
 package enum TestSize {
+  private static let named = ProcessInfo.processInfo.environment["QUIRE_TESTS"]
+
   /// Whether the environment says `QUIRE_TESTS=full`.
-  package static let isFull = ProcessInfo.processInfo.environment["QUIRE_TESTS"] == "full"
+  package static let isFull = named == "full"
+
+  /// Whether slow tests run.
+  package static let hasSlowTests = isFull || named == "gate" || CommandLine.arguments.contains("--filter")
 
   /// How many trials a test makes: all of `count` in the full size, else one of `divisor`, but no fewer than `least`.
   package static func trials(_ count: Int, divisor: Int = 8, least: Int = 1) -> Int {

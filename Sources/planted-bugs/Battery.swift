@@ -140,8 +140,8 @@ struct Battery {
     return stages.filter { seen.insert($0).inserted }
   }
 
-  /// Tests do all they can in the nightly run, and in others what they do for everybody.
-  private var environment: [String: String] { size == .nightly ? ["QUIRE_TESTS": "full"] : [:] }
+  /// Tests do all they can in the nightly run, and in others what they do at the gate.
+  private var environment: [String: String] { ["QUIRE_TESTS": size == .nightly ? "full" : "gate"] }
 
   /// Whether what looks for some bugs finds nothing where there is none.
   func passesWithoutBugs(_ bugs: [PlantedBug]) throws -> Bool {
@@ -158,10 +158,17 @@ struct Battery {
       let hasRun = !end.output.contains("Test run with 0 tests")
       if end.status == 0, hasRun { continue }
       print("\(stage.name) \(hasRun ? "fails without a bug (status \(end.status))" : "matches no test")")
-      print(end.output.suffix(2000))
+      print(Self.excerpt(of: end.output))
       passes = false
     }
     return passes
+  }
+
+  /// What an output says of that which failed; its end if it says nothing of it.
+  static func excerpt(of output: String) -> String {
+    let marks = ["✘", "↳", "recorded an issue", "error:", "Fatal error"]
+    let lines = output.split(whereSeparator: \.isNewline).filter { line in marks.contains { line.contains($0) } }
+    return lines.isEmpty ? String(output.suffix(2000)) : lines.prefix(60).joined(separator: "\n")
   }
 
   /// Has the tests look for a bug until one of them fails.

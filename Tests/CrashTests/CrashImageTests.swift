@@ -74,7 +74,7 @@ import Testing
 
   /// A workload of random writes, resizes and syncs; then crashes, each of which must leave alone what no pending
   /// operation touches, and must give a length that the file had since its last sync.
-  @Test(arguments: 0..<300)
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: 0..<300)
   func bytesThatWereNotTouchedKeepTheirValue(seed: Int) throws {
     var random = SeededRandom(seed: UInt64(seed))
     let (disk, file) = try makeFile(1500)

@@ -22,7 +22,9 @@ private func playTest(_ bug: PlayTotal.Bug? = nil) -> CrashTest {
 }
 
 @Suite("Crash tests of apps") struct CrashTestTests {
-  @Test("A sound extension passes, and everything has happened that there is") func soundExtension() throws {
+  @Test(
+    "A sound extension passes, and everything has happened that there is", .enabled(if: TestSize.hasSlowTests, "slow"))
+  func soundExtension() throws {
     let report = try playTest().run()
     let count = report.historyCount
     #expect(report.commitCount > 12 * count && report.crashCount > 5 * count, "\(report)")
@@ -30,7 +32,9 @@ private func playTest(_ bug: PlayTotal.Bug? = nil) -> CrashTest {
     #expect(report.failedCallCount > count / 3 && count > 0, "\(report)")
   }
 
-  @Test("What an author may forget is found, and shrunk to a few operations", arguments: PlayTotal.Bug.allCases)
+  @Test(
+    "What an author may forget is found, and shrunk to a few operations", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: PlayTotal.Bug.allCases)
   func plantedBug(bug: PlayTotal.Bug) throws {
     let failure = #expect(throws: CrashTestFailure.self) { try playTest(bug).run() }
     guard let failure else { return }
@@ -40,7 +44,8 @@ private func playTest(_ bug: PlayTotal.Bug? = nil) -> CrashTest {
     for line in failure.operations + [failure.finding, failure.replay] { #expect("\(failure)".contains(line)) }
   }
 
-  @Test("The seed of a failure leads to the same failure again") func replay() throws {
+  @Test("The seed of a failure leads to the same failure again", .enabled(if: TestSize.hasSlowTests, "slow"))
+  func replay() throws {
     let first = #expect(throws: CrashTestFailure.self) { try playTest(.versions).run() }
     var test = playTest(.versions)
     test.seed = try #require(first?.seed)

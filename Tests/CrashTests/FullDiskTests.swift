@@ -176,7 +176,9 @@ private final class SeededDice: Sendable {
     }
   }
 
-  @Test("Fill until the disk is full, delete half, fill again: for ever, on one open engine", arguments: Limit.allCases)
+  @Test(
+    "Fill until the disk is full, delete half, fill again: for ever, on one open engine",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: Limit.allCases)
   func fillAndDelete(limit: Limit) throws {
     let history = SpaceHistory(fullCode: limit.code)
     try history.open()
@@ -207,7 +209,8 @@ private final class SeededDice: Sendable {
   }
 
   @Test(
-    "The disk is full at every call that needs space, for one call, for a few, or for long", arguments: [1, 5, 60],
+    "The disk is full at every call that needs space, for one call, for a few, or for long",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: [1, 5, 60],
     Limit.allCases)
   func fullAtEveryCall(period: Int, limit: Limit) throws {
     let whole = SpaceHistory(fullCode: limit.code)

@@ -4,7 +4,7 @@ import QuireTesting
 import Testing
 
 @Suite struct KeyGeneratorTests {
-  @Test(arguments: KeyUniverse.Shape.allCases, KeyUniverse.usualCounts)
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: KeyUniverse.Shape.allCases, KeyUniverse.usualCounts)
   func universes(shape: KeyUniverse.Shape, count: Int) {
     let universe = KeyUniverse(count: count, shape: shape, maximumLength: 40, seed: 3)
     #expect(universe.keys.count == count)

@@ -171,7 +171,9 @@ import Testing
       return counter
     }
 
-    @Test("A registration that is killed goes on where it was", .timeLimit(.minutes(10)))
+    @Test(
+      "A registration that is killed goes on where it was", .enabled(if: TestSize.hasSlowTests, "slow"),
+      .timeLimit(.minutes(10)))
     func registrationGoesOnAfterKills() throws {
       let folder = KillFolder()
       var reached = 0

@@ -96,7 +96,9 @@ import Testing
     try engine.verify()
   }
 
-  @Test("The power fails before each change that maintenance makes to the disk (C6)")
+  @Test(
+    "The power fails before each change that maintenance makes to the disk (C6)",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func crashesAnywhere() throws {
     let disk = SimulatedDisk()
     let engine = try makeSparse(disk, rows: 600)

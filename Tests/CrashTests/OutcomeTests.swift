@@ -152,6 +152,7 @@ extension DatabaseError {
   /// until an outcome is unknown.
   @Test(
     "Whoever is told that a commit failed does not find it, and whoever is told that it worked does",
+    .enabled(if: TestSize.hasSlowTests, "slow"),
     arguments: OutcomeScene.allCases)
   func everyCallFails(scene: OutcomeScene) throws {
     let base = try Self.base.get()

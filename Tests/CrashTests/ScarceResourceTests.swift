@@ -103,7 +103,8 @@ import Testing
     }
 
     @Test(
-      "Too little memory for pages and logs is an error, and what was acknowledged is there", .timeLimit(.minutes(10)))
+      "Too little memory for pages and logs is an error, and what was acknowledged is there",
+      .enabled(if: TestSize.hasSlowTests, "slow"), .timeLimit(.minutes(10)))
     func memory() throws {
       var granted = 0, refused = 0
       while granted < 100 {

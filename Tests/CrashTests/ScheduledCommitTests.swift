@@ -86,7 +86,9 @@ import Testing
       return schedule.stepCount
     }
 
-    @Test("are on the disk when they are acknowledged, where threads change at one step", arguments: [nil, 1, 3])
+    @Test(
+      "are on the disk when they are acknowledged, where threads change at one step",
+      .enabled(if: TestSize.hasSlowTests, "slow"), arguments: [nil, 1, 3])
     func oneChange(failing: Int?) throws {
       let stepCount = try check(OneChangeChooser(at: .max), failing: failing, "no change")
       // All of them with QUIRE_SCHEDULE_ROUNDS; as many as that at most.

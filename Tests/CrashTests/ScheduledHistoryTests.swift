@@ -78,7 +78,9 @@ import Testing
   }
 
   @Suite("Threads in chosen orders") struct ScheduledHistoryTests {
-    @Test("see what snapshots of one order of commits show, whatever order they run in, and all come to an end")
+    @Test(
+      "see what snapshots of one order of commits show, whatever order they run in, and all come to an end",
+      .enabled(if: TestSize.hasSlowTests, "slow"))
     func everyOrderIsOneOfCommits() throws {
       let first = UInt64(environmentNumber("QUIRE_SCHEDULE_SEED") ?? 1)
       let rounds = environmentNumber("QUIRE_SCHEDULE_ROUNDS") ?? TestSize.trials(60, divisor: 2)

@@ -27,6 +27,7 @@ import Testing
 
   @Test(
     "On a small disk, four tenths of it are payload when it is full; then deletes work, and make room again",
+    .enabled(if: TestSize.hasSlowTests, "slow"),
     arguments: TestSize.isFull ? [2, 4, 8, 24] : [2, 4])
   func mostOfASmallDiskIsForRows(mebibytes: Int) throws {
     let disk = SimulatedDisk()

@@ -8,7 +8,9 @@ import QuireTesting
 import Testing
 
 @Suite("What threads did and saw") struct ThreadedHistoryTests {
-  @Test("is what snapshots of one order of commits show, while pages are evicted, calls fail and checkpoints run")
+  @Test(
+    "is what snapshots of one order of commits show, while pages are evicted, calls fail and checkpoints run",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func isOneOrder() throws {
     let seed = UInt64(environmentNumber("QUIRE_HISTORY_SEED") ?? 1)
     let rounds = environmentNumber("QUIRE_HISTORY_ROUNDS") ?? TestSize.trials(40, divisor: 3)

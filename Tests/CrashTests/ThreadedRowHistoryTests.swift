@@ -15,7 +15,9 @@ import Testing
       + "(a plan and not an order: repeat it)"
   }
 
-  @Test("is what snapshots of one order of commits show, in every durability, while calls fail and the power is cut")
+  @Test(
+    "is what snapshots of one order of commits show, in every durability, while calls fail and the power is cut",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func isOneOrder() throws {
     let first = UInt64(environmentNumber("QUIRE_ROW_HISTORY_SEED") ?? 1)
     let rounds = environmentNumber("QUIRE_ROW_HISTORY_ROUNDS") ?? TestSize.trials(36, divisor: 3)

@@ -27,7 +27,7 @@ import Testing
   }
 
   /// In the short size the histories end as soon as all has happened in them.
-  @Test func historiesSurviveTheirCrashes() {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func historiesSurviveTheirCrashes() {
     var report = TortureReport()
     for seed in 1...Self.historyCount {
       report.add(TortureHistory(seed: seed).run())
@@ -63,7 +63,8 @@ import Testing
   /// 255813 a disk that is full in the middle of a replay, which begins anew with the places that a proof has found;
   /// 77011418 a checkpoint that fails when the catalog has changed its size already; 9900003985 a sync of the last
   /// meta page that fails, after which the disk forgets what the next opening has found.
-  @Test(arguments: [254_630, 255_813, 77_011_418, 9_900_003_985] as [UInt64])
+  @Test(
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: [254_630, 255_813, 77_011_418, 9_900_003_985] as [UInt64])
   func seedThatFoundSomethingOnce(seed: UInt64) {
     let report = TortureHistory(seed: seed).run()
     #expect(report.failures.isEmpty, "\(report.failures)")

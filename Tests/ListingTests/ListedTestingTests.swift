@@ -5,7 +5,7 @@ import QuireTesting
 import Testing
 
 @Suite("The crash tests of the guides") struct ListedTestingTests {
-  @Test func thePlantedBugOfTheGuideIsFoundAndItsMendIsSound() throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func thePlantedBugOfTheGuideIsFoundAndItsMendIsSound() throws {
     let failure = #expect(throws: CrashTestFailure.self) { try TestingListings.testPlays(PlayTotal()) }
     #expect(failure?.finding.hasPrefix("the extension “songs.plays”: found ") == true)
     #expect(failure?.operations.contains { $0.contains("replace the metadata of songs/") } == true)
@@ -14,7 +14,9 @@ import Testing
     try TestingListings.testPlays(mended)
   }
 
-  @Test func theWordIndexOfTheGuideIsSound() throws { try TestingListings.testWords() }
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func theWordIndexOfTheGuideIsSound() throws {
+    try TestingListings.testWords()
+  }
 
   @Test func whatACommitHasStoredIsThereAfterThePowerCut() throws {
     #expect(try TestingListings.lose()?.title == "Blue Train")

@@ -1,6 +1,7 @@
 // Every piece of Swift that a guide or a comment shows is compiled, as it stands there.
 
 import Foundation
+import QuireTesting
 import Testing
 
 /// The top of the repository.
@@ -82,7 +83,9 @@ private func listings() throws -> [Listing] { try documents().flatMap(\.listings
   }
 
   #if os(Linux) || os(macOS)
-    @Test("The package manager takes those for manifests") func manifests() throws {
+    @Test("The package manager takes those for manifests", .enabled(if: TestSize.hasSlowTests, "slow")) func manifests()
+      throws
+    {
       let manifest = try String(contentsOf: repository.appendingPathComponent("Package.swift"), encoding: .utf8)
       let listings = try listings().filter(\.isManifest)
       #expect(listings.count >= 3)

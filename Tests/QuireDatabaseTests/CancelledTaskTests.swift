@@ -15,7 +15,9 @@ import Testing
     return first.map { $0...$0 } ?? 1...UInt64(TestSize.trials(8, divisor: 4))
   }
 
-  @Test("Each call ends in time, and each write happened wholly or not at all", arguments: seeds)
+  @Test(
+    "Each call ends in time, and each write happened wholly or not at all", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: seeds)
   func drawnCalls(seed: UInt64) async throws {
     let run = try DrawnRun(seed)
     let unended = try await run.history.waitForEnds(seconds: 60)

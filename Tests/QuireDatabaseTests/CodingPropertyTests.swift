@@ -34,7 +34,7 @@ struct CodingPropertyTests {
   /// Codes as its raw value.
   struct Wrapped: RawRepresentable, Codable, Equatable, Sendable { var rawValue: String }
 
-  @Test(arguments: [11, 12, 13, 14, 15] as [UInt64])
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [11, 12, 13, 14, 15] as [UInt64])
   func roundTrips(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let shared = RowCodingContext(schema: RowSchema())

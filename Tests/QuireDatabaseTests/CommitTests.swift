@@ -176,7 +176,9 @@ import Testing
     #expect(unknown == [false, false, false, true])
   }
 
-  @Test("Commits that nobody takes are kept up to 64 MiB, by streams and by pins, and the rest is unknown")
+  @Test(
+    "Commits that nobody takes are kept up to 64 MiB, by streams and by pins, and the rest is unknown",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func memoryOfLateFollowers() async throws {
     let db = try Database.inMemory()
     let stream = db.commits

@@ -40,6 +40,7 @@ import Testing
 
   @Test(
     "What a pin was awaited for is over: the database closes as soon as the pin has gone",
+    .enabled(if: TestSize.hasSlowTests, "slow"),
     arguments: AwaitedUse.allCases)
   func closesAfterAwaitedUses(_ use: AwaitedUse) async throws {
     for _ in 0..<100 {

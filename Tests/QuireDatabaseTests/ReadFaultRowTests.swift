@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test("No row and no entry is passed over", arguments: Question.allCases)
+  @Test("No row and no entry is passed over", .enabled(if: TestSize.hasSlowTests, "slow"), arguments: Question.allCases)
   func questions(question: Question) throws {
     let whole = try Self.wholeDisk.get()
     let calm = try whole.processKillImage().openDatabase(seed: 1, Self.options)
@@ -96,7 +96,8 @@ import Testing
     #expect(expected.count >= 2 && readCount >= 1 && toldCount >= 1)
   }
 
-  @Test("A collection that is removed leaves no row", arguments: [false, true])
+  @Test(
+    "A collection that is removed leaves no row", .enabled(if: TestSize.hasSlowTests, "slow"), arguments: [false, true])
   func removal(isOneByOne: Bool) throws {
     let whole = try Self.wholeDisk.get()
     // In the short size each third read fails.

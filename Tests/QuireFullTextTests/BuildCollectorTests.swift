@@ -35,7 +35,9 @@ private struct SpaceTokenizer: Tokenizer {
     }
   }
 
-  @Test("Rows get the records and postings that they get one by one", arguments: BlockTests.forms)
+  @Test(
+    "Rows get the records and postings that they get one by one", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: BlockTests.forms)
   func equalsDocumentTerms(_ form: PostingForm) throws {
     var random = SeededRandom(seed: UInt64(form.fieldCount))
     let collector = PostingCollector(form, byteLimit: 1 << 10)

@@ -10,7 +10,9 @@ import Testing
 @Suite("Building a full text") struct BuildTests {
   struct Stopped: Error {}
 
-  @Test("Built in one go it has what rows make that come one by one", arguments: PostingDetail.allCases)
+  @Test(
+    "Built in one go it has what rows make that come one by one", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: PostingDetail.allCases)
   func equalsRowByRow(_ detail: PostingDetail) throws {
     var random = SeededRandom(seed: 3)
     let (db, other) = (try Database.inMemory(), try Database.inMemory())
@@ -64,7 +66,9 @@ import Testing
     }
   }
 
-  @Test("What writers change while it is built is in it", arguments: 0..<TestSize.trials(12, divisor: 4))
+  @Test(
+    "What writers change while it is built is in it", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: 0..<TestSize.trials(12, divisor: 4))
   func takesChangesMeanwhile(_ number: Int) throws {
     var random = SeededRandom(seed: UInt64(number))
     let db = try Database.inMemory()
@@ -110,7 +114,7 @@ import Testing
     }
   }
 
-  @Test("Stopped anywhere, it is built when it is registered again")
+  @Test("Stopped anywhere, it is built when it is registered again", .enabled(if: TestSize.hasSlowTests, "slow"))
   func stopsAndGoesOn() throws {
     let rowCount = TestSize.isFull ? 700 : 210
     let text = MemoText.building()
@@ -142,7 +146,9 @@ import Testing
     #expect(lastCall > 4)
   }
 
-  @Test("After a crash while it was built, it is built when it is registered again")
+  @Test(
+    "After a crash while it was built, it is built when it is registered again",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func survivesCrashes() throws {
     let disk = SimulatedDisk()
     var options = Database.Options(durability: .relaxed, cacheSize: 4 << 20, maintainsWhenIdle: false)

@@ -8,7 +8,9 @@ import Testing
 
 @Suite("Completion of words")
 struct CompletionTests {
-  @Test("Words come in order with exact counts, also those that have just come and gone", arguments: [UInt64](1...3))
+  @Test(
+    "Words come in order with exact counts, also those that have just come and gone",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: [UInt64](1...3))
   func counts(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let db = try database((0..<400).map { _ in random.article(300) })

@@ -113,7 +113,8 @@ struct DifferentialFormsTests {
   }
 
   @Test(
-    "Every tokenizer and detail finds what the definition finds", arguments: NamedTokenizer.all, PostingDetail.allCases)
+    "Every tokenizer and detail finds what the definition finds", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: NamedTokenizer.all, PostingDetail.allCases)
   func findsTheSame(named: NamedTokenizer, detail: PostingDetail) throws {
     func run(_ tokenizer: some Tokenizer) throws {
       var random = SeededRandom(seed: 7)

@@ -61,7 +61,9 @@ struct DifferentialTests {
     #expect(comparison.foundCount > comparison.count / 4)
   }
 
-  @Test("What is edited is found, in transactions, in snapshots of before, and after all", arguments: seeds)
+  @Test(
+    "What is edited is found, in transactions, in snapshots of before, and after all",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: seeds)
   func editedFindsTheSame(seed: UInt64) throws {
     let documents = Self.packages
     var life = DifferentialLife(
@@ -70,7 +72,9 @@ struct DifferentialTests {
     #expect(life.comparison.foundCount > life.comparison.count / 8)
   }
 
-  @Test("Words that nearly all rows have many times are found, too", arguments: seeds)
+  @Test(
+    "Words that nearly all rows have many times are found, too", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: seeds)
   func denseFindsTheSame(seed: UInt64) throws {
     let documents = Self.denseDocuments(seed)
     var life = DifferentialLife(

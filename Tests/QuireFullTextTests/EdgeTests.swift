@@ -54,6 +54,7 @@ struct EdgeTests {
 
   @Test(
     "Rows beyond the lengths that are kept in two bytes find and score as others",
+    .enabled(if: TestSize.hasSlowTests, "slow"),
     arguments: TestSize.isFull ? [false, true] : [true])
   func longRows(inBulk: Bool) throws {
     var documents: [[String]] = []
@@ -95,7 +96,9 @@ struct EdgeTests {
     try db.close()
   }
 
-  @Test("Phrases that overlap themselves stand wherever they begin", arguments: [UInt64](1...3))
+  @Test(
+    "Phrases that overlap themselves stand wherever they begin", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [UInt64](1...3))
   func overlaps(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let words = ["a", "a", "a", "b", "ab"]
@@ -115,7 +118,9 @@ struct EdgeTests {
     try db.close()
   }
 
-  @Test("Characters that are no text, and bytes that are none, are cut like others")
+  @Test(
+    "Characters that are no text, and bytes that are none, are cut like others",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func oddCharacters() throws {
     let repaired = String(decoding: [0x61, 0xD800, 0x62, 0xDC00, 0xD83D] as [UInt16], as: UTF16.self)
     let texts = [

@@ -42,7 +42,9 @@ struct ExpressionTests {
     #expect(throws: Never.self) { try SearchExpression(text) }
   }
 
-  @Test("An expression that a text says is read from its description", arguments: [UInt64](1...8))
+  @Test(
+    "An expression that a text says is read from its description", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [UInt64](1...8))
   func descriptionIsRead(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     for _ in 0..<TestSize.trials(10_000, divisor: 20) {

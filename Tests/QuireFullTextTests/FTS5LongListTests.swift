@@ -32,7 +32,7 @@ struct FTS5LongListTests {
     }
   }
 
-  @Test("Rare words beside a word of all rows")
+  @Test("Rare words beside a word of all rows", .enabled(if: TestSize.hasSlowTests, "slow"))
   func rareWords() throws {
     // fts5ah has ten thousand rows.
     let count = TestSize.isFull ? 10_000 : 2200
@@ -53,7 +53,7 @@ struct FTS5LongListTests {
       ])
   }
 
-  @Test("Words that every tenth and every hundredth row has")
+  @Test("Words that every tenth and every hundredth row has", .enabled(if: TestSize.hasSlowTests, "slow"))
   func everyTenth() throws {
     // fts5dlidx has ten thousand rows of three hundred words.
     let count = TestSize.isFull ? 2000 : 250
@@ -68,7 +68,7 @@ struct FTS5LongListTests {
       ])
   }
 
-  @Test("Texts of very many words")
+  @Test("Texts of very many words", .enabled(if: TestSize.hasSlowTests, "slow"))
   func longTexts() throws {
     // fts5ab and fts5bigpl have some millions of words.
     let count = TestSize.isFull ? 200_000 : 15_000

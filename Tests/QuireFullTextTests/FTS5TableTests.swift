@@ -45,7 +45,8 @@ struct FTS5TableTests {
     #expect(found.compactMap { keys[$0] }.sorted() == rows, "\(text)")
   }
 
-  @Test("Documents that are inserted are found", arguments: SearchTable.all)
+  @Test(
+    "Documents that are inserted are found", .enabled(if: TestSize.hasSlowTests, "slow"), arguments: SearchTable.all)
   func insertedAreFound(table: SearchTable) throws {
     let trio = try Self.trio(table)
     try trio.register()
@@ -55,7 +56,9 @@ struct FTS5TableTests {
     try Self.check(trio, table)
   }
 
-  @Test("Documents that a full text is built of are found", arguments: SearchTable.all)
+  @Test(
+    "Documents that a full text is built of are found", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: SearchTable.all)
   func builtAreFound(table: SearchTable) throws {
     let trio = try Self.trio(table)
     try trio.write { tx in
@@ -65,7 +68,9 @@ struct FTS5TableTests {
     try Self.check(trio, table)
   }
 
-  @Test("Documents are found that were others before, and are again", arguments: SearchTable.all)
+  @Test(
+    "Documents are found that were others before, and are again", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: SearchTable.all)
   func changedAreFound(table: SearchTable) throws {
     let trio = try Self.trio(table)
     try trio.register()

@@ -124,7 +124,8 @@ struct FamilyModelTests {
   }
 
   @Test(
-    "Changes, savepoints and transactions that are undone, and files that are reopened", arguments: [true, false],
+    "Changes, savepoints and transactions that are undone, and files that are reopened",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: [true, false],
     [UInt64](1...3))
   func model(isPersistent: Bool, seed: UInt64) throws {
     let pair = try Pair(isPersistent: isPersistent, seed: seed)

@@ -113,7 +113,9 @@ struct MergingTests {
     try db.verify(text)
   }
 
-  @Test("Blocks are full where rows come one behind the other, and are joined where they become few")
+  @Test(
+    "Blocks are full where rows come one behind the other, and are joined where they become few",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func blocksAreDividedAndJoined() throws {
     let text = MemoText.memos().merging(MergingPace(foldedCount: 1))
     let db = try database(text)

@@ -8,7 +8,9 @@ import Testing
 
 @Suite("Full text beside its rows")
 struct FullTextModelTests {
-  @Test("What is stored is what the rows say, whatever happens", arguments: PostingDetail.allCases, modelSeeds(12))
+  @Test(
+    "What is stored is what the rows say, whatever happens", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: PostingDetail.allCases, modelSeeds(12))
   func agreesWithRows(detail: PostingDetail, seed: UInt64) throws {
     var life = MemoLife(seed, detail)
     do { try life.run(modelSteps(120)) } catch {

@@ -14,7 +14,8 @@ struct OracleTests {
   }
 
   @Test(
-    "Random expressions find the same rows with the same scores", arguments: [UInt64](1...(TestSize.isFull ? 4 : 1)))
+    "Random expressions find the same rows with the same scores", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [UInt64](1...(TestSize.isFull ? 4 : 1)))
   func findTheSame(seed: UInt64) throws {
     let documents = OracleDocuments.packages
     try #require(documents.count == 2000)

@@ -33,7 +33,9 @@ struct RankTests {
       && Set(some.map(\.row)).symmetricDifference(others.map(\.row)).count <= 2
   }
 
-  @Test("The best rows are those that scoring every hit gives", arguments: [UInt64](1...(TestSize.isFull ? 6 : 3)))
+  @Test(
+    "The best rows are those that scoring every hit gives", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [UInt64](1...(TestSize.isFull ? 6 : 3)))
   func best(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let vocabulary = [6, 60, 2000][Int(seed % 3)]

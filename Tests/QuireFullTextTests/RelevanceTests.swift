@@ -80,7 +80,9 @@ extension RowCollection where Object == KnownItem, Metadata == NoMetadata {
     }
   }
 
-  @Test("Stemmed words find what is meant at least as high up as FTS5 with porter, and higher than unstemmed ones")
+  @Test(
+    "Stemmed words find what is meant at least as high up as FTS5 with porter, and higher than unstemmed ones",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func stemmed() throws {
     try #require(Self.questions.count > 500)
     let (own, porter) = (try Self.own(.words.stemmed(.english)), try Self.oracle("porter unicode61"))
@@ -89,7 +91,7 @@ extension RowCollection where Object == KnownItem, Metadata == NoMetadata {
     #expect(own > unstemmed + 0.05, "\(own), and \(unstemmed) without stems")
   }
 
-  @Test("With FTS5's tokens the order is FTS5's")
+  @Test("With FTS5's tokens the order is FTS5's", .enabled(if: TestSize.hasSlowTests, "slow"))
   func sameTokens() throws {
     try #require(Self.questions.count > 500)
     let (own, other) = (try Self.own(.unicode61(), .fts5), try Self.oracle("unicode61"))

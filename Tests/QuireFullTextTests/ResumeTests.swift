@@ -57,7 +57,9 @@ import Testing
     #expect(found.0 == expected.0 && found.1 == expected.1)
   }
 
-  @Test("Stopped at each call, it goes on behind the rows that it has stored", arguments: PostingDetail.allCases)
+  @Test(
+    "Stopped at each call, it goes on behind the rows that it has stored", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: PostingDetail.allCases)
   func goesOnWhenStopped(_ detail: PostingDetail) throws {
     let text = MemoText.building(detail)
     var random = SeededRandom(seed: 51)
@@ -108,7 +110,9 @@ import Testing
     try db.close()
   }
 
-  @Test("After a crash at any change of the disk it goes on, or begins, and has what the rows say")
+  @Test(
+    "After a crash at any change of the disk it goes on, or begins, and has what the rows say",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func survivesCrashes() throws {
     let text = MemoText.building()
     var random = SeededRandom(seed: 53)
@@ -152,7 +156,7 @@ import Testing
     return disk.changeCount - before
   }
 
-  @Test("Killed at each call it has lost nothing that it told")
+  @Test("Killed at each call it has lost nothing that it told", .enabled(if: TestSize.hasSlowTests, "slow"))
   func survivesKilling() throws {
     let text = MemoText.building()
     var random = SeededRandom(seed: 54)
@@ -174,7 +178,9 @@ import Testing
     }
   }
 
-  @Test("Where a closure of the app fails nothing is kept, and it begins anew", arguments: [false, true])
+  @Test(
+    "Where a closure of the app fails nothing is kept, and it begins anew", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [false, true])
   func beginsAnewAfterAnError(wasBegun: Bool) throws {
     let failingCall = Mutex(Int.max)
     var text = FullText("memos.text", over: .memos, tokenizer: PlainTokenizer()) {
@@ -213,7 +219,9 @@ import Testing
     }
   }
 
-  @Test("Parts that are damaged end in an error or in nothing else than before, and are built anew")
+  @Test(
+    "Parts that are damaged end in an error or in nothing else than before, and are built anew",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func damageIsTold() throws {
     var random = SeededRandom(seed: 56)
     var toldCount = 0

@@ -93,7 +93,9 @@ import Testing
     }
   }
 
-  @Test("Rows far apart have the order and the scores of rows that are near", arguments: PostingDetail.allCases)
+  @Test(
+    "Rows far apart have the order and the scores of rows that are near", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: PostingDetail.allCases)
   func farRowsRankAsNearOnes(_ detail: PostingDetail) throws {
     var random = SeededRandom(seed: 71)
     let bodies = (0..<TestSize.trials(900, divisor: 8)).map { _ in random.text(1 + random.below(30), of: 120) }

@@ -57,7 +57,9 @@ struct SearchSetTests {
     #expect(remaining == 4)
   }
 
-  @Test("Gathered rows come in order, with the sums of their weights", arguments: [UInt64](1...6))
+  @Test(
+    "Gathered rows come in order, with the sums of their weights", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [UInt64](1...6))
   func gathered(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     var (expected, accumulator) = ([RowID: Double](), RowAccumulator(hasWeights: true))

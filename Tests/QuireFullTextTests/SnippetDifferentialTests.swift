@@ -79,7 +79,7 @@ import Testing
     return (oracle, documents)
   }
 
-  @Test("Highlights and snippets are those of FTS5")
+  @Test("Highlights and snippets are those of FTS5", .enabled(if: TestSize.hasSlowTests, "slow"))
   func random() throws {
     var random = SeededRandom(seed: 29)
     let resolver = try SnippetSamples.resolver(Self.columns, .unicode61())

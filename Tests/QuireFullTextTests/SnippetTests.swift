@@ -241,7 +241,7 @@ import Testing
     }
   }
 
-  @Test("Snippets of texts with many hits take time for their length")
+  @Test("Snippets of texts with many hits take time for their length", .enabled(if: TestSize.hasSlowTests, "slow"))
   func growth() throws {
     let maker = try maker("a OR \"a a\" OR \"a a a\" OR NEAR(a a, 3)")
     let growth = try Effort.growth(of: 2_000, by: 16) { count in

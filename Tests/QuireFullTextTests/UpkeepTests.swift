@@ -156,7 +156,9 @@ struct UpkeepTests {
     }
   }
 
-  @Test("Terms without end, zeros, and more tokens than a length has bits for are kept right")
+  @Test(
+    "Terms without end, zeros, and more tokens than a length has bits for are kept right",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func oddTextsAreKept() throws {
     let text = MemoText.memos()
     let long = String(repeating: "ä", count: 1000)

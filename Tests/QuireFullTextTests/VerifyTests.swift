@@ -33,7 +33,9 @@ struct VerifyTests {
     } catch is Undo {}
   }
 
-  @Test("An entry that is gone, or too many, is told", arguments: Self.treeNames + ["rows"])
+  @Test(
+    "An entry that is gone, or too many, is told", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: Self.treeNames + ["rows"])
   func missingAndStrayEntriesAreTold(name: String) throws {
     let text = MemoText.memos()
     let db = try database(text, 1)
@@ -68,7 +70,9 @@ struct VerifyTests {
     try db.verify(text)
   }
 
-  @Test("Bytes that flip are told, or change nothing, and never trap", arguments: PostingDetail.allCases)
+  @Test(
+    "Bytes that flip are told, or change nothing, and never trap", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: PostingDetail.allCases)
   func flippedBytesAreTold(detail: PostingDetail) throws {
     let text = MemoText.memos(detail)
     let db = try database(text, 3)

@@ -93,6 +93,7 @@ private struct BuiltProbe: Codable, Sendable {
 
   @Test(
     "An index that is built of stored fields is the one that hooks would have made",
+    .enabled(if: TestSize.hasSlowTests, "slow"),
     arguments: kinds)
   func isThatOfHooks(beyondFields: Bool, compression: Compression) throws {
     let rows = RowCollection<Sample, Plays>("samples", compression: compression)

@@ -622,7 +622,7 @@ extension Indexes where Object == Odd, Metadata == Extra {
     try db.close()
   }
 
-  @Test func manyLongValuesThatDifferAtTheEnd() throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func manyLongValuesThatDifferAtTheEnd() throws {
     let long = String(repeating: "q", count: 239)
     let db = try Database.inMemory()
     try db.write { tx throws in

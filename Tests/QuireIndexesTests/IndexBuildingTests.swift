@@ -36,7 +36,7 @@ import Testing
     try db.read { tx in try tx[.tracks].find { $0.year == year }.count }
   }
 
-  @Test("A changed list builds what is new, and leaves the rest as it is")
+  @Test("A changed list builds what is new, and leaves the rest as it is", .enabled(if: TestSize.hasSlowTests, "slow"))
   func buildsWhatHasChanged() throws {
     let folder = try TemporaryFolder()
     let path = folder.path("db")
@@ -102,7 +102,9 @@ import Testing
     try db.close()
   }
 
-  @Test("What writers do while indexes are built is in them", arguments: [false, true])
+  @Test(
+    "What writers do while indexes are built is in them", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [false, true])
   func takesChangesMeanwhile(clears: Bool) throws {
     let db = try Database.inMemory()
     let count = TestSize.trials(12_000, divisor: clears ? 3 : 6)

@@ -8,7 +8,9 @@ import Testing
 
 @Suite("Queries beside a model")
 struct QueryModelTests {
-  @Test("An index changes no result, whatever is planned", arguments: seeds(TestSize.trials(6, divisor: 3)))
+  @Test(
+    "An index changes no result, whatever is planned", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: seeds(TestSize.trials(6, divisor: 3)))
   func agreesWithModel(seed: UInt64) throws {
     let folder = try TemporaryFolder()
     var life = QueryLife(seed, folder.path("db"))

@@ -188,7 +188,7 @@ import Testing
       return result.output
     }
 
-    @Test func theToolPlansAsTheAppDoes() throws {
+    @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func theToolPlansAsTheAppDoes() throws {
       let folder = try TemporaryFolder()
       let path = folder.path("db")
       for (number, indexes) in [Self.whole, [1, 3, 4], []].enumerated() {
@@ -310,7 +310,7 @@ import Testing
       #expect(output(path, "tracks", "year = 1990").contains(" entries of “year”"))
     }
 
-    @Test func theToolSaysWhatToWriteInstead() throws {
+    @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func theToolSaysWhatToWriteInstead() throws {
       let folder = try TemporaryFolder()
       let path = folder.path("db")
       try Self.makeDatabase(path, Self.whole, rows: 20)

@@ -17,7 +17,8 @@
       }
     }
 
-    @Test("So it is with a dictionary", arguments: [1, 8, 500, 16_384, 65_536])
+    @Test(
+      "So it is with a dictionary", .enabled(if: TestSize.hasSlowTests, "slow"), arguments: [1, 8, 500, 16_384, 65_536])
     func blocksWithDictionariesAreShared(dictionaryByteCount: Int) throws {
       let dictionary = Content.text.bytes(dictionaryByteCount, seed: 21)
       for byteCount in RoundTripTests.byteCounts.dropFirst() where byteCount < 32_768 {

@@ -17,7 +17,9 @@ import Testing
     }
   }
 
-  @Test("A value that has much in common with a dictionary comes back", arguments: [1, 7, 8, 9, 300, 65_535, 70_000])
+  @Test(
+    "A value that has much in common with a dictionary comes back", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [1, 7, 8, 9, 300, 65_535, 70_000])
   func comesBackWithDictionary(dictionaryByteCount: Int) throws {
     let dictionary = Content.text.bytes(dictionaryByteCount, seed: 2)
     for byteCount in Self.byteCounts {

@@ -186,7 +186,9 @@ import Testing
     try db.close()
   }
 
-  @Test("A crash while it is built, after changes in between, loses no edge", arguments: TestSize.some(1...3, of: 2))
+  @Test(
+    "A crash while it is built, after changes in between, loses no edge", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: TestSize.some(1...3, of: 2))
   func crashWhileBuilding(_ step: Int) throws {
     struct Stop: Error {}
     let disk = SimulatedDisk()

@@ -58,7 +58,9 @@ private struct ReplayScenario: CustomTestStringConvertible, Sendable {
     try again.close()
   }
 
-  @Test("What is replayed is what was committed", arguments: ReplayScenario.all)
+  @Test(
+    "What is replayed is what was committed", .enabled(if: TestSize.hasSlowTests, "slow"), arguments: ReplayScenario.all
+  )
   fileprivate func equalsModel(scenario: ReplayScenario) throws {
     let options = StorageOptions(pageSize: scenario.pageSize, cacheSize: 64 << 20, logLimit: 4 << 20)
     var disk = SimulatedDisk()

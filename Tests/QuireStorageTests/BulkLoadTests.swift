@@ -34,7 +34,9 @@ private struct Stopped: Error {}
 @Suite struct BulkLoadTests {
   private let options = StorageOptions(pageSize: 512, cacheSize: 64 << 20, logLimit: 256 << 10)
 
-  @Test("A bulk load leaves what puts would have left", arguments: TestSize.some(LoadScenario.all, of: 5))
+  @Test(
+    "A bulk load leaves what puts would have left", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: TestSize.some(LoadScenario.all, of: 5))
   fileprivate func equalsModel(scenario: LoadScenario) throws {
     let disk = SimulatedDisk()
     let options = StorageOptions(pageSize: scenario.pageSize, cacheSize: 64 << 20, logLimit: 256 << 10)
@@ -96,7 +98,9 @@ private struct Stopped: Error {}
     #expect(!disk.names.contains { $0.contains("-run") })
   }
 
-  @Test("A load that is stopped leaves nothing", arguments: [1000, 8 << 10, 4 << 20])
+  @Test(
+    "A load that is stopped leaves nothing", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [1000, 8 << 10, 4 << 20])
   func stops(bufferByteCount: Int) throws {
     let disk = SimulatedDisk()
     let engine = try disk.openEngine(options)

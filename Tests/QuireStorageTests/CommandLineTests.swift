@@ -34,7 +34,7 @@ import Testing
       return result.output
     }
 
-    @Test func soundDatabase() throws {
+    @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func soundDatabase() throws {
       try makeClosed(longOneIn: 100)
       let info = run("info", path)
       #expect(info.contains("texts") && info.contains("clean: no log is needed") && info.contains("in force"))

@@ -102,7 +102,9 @@ import Testing
     }
   }
 
-  @Test("What a writer was told is what every later opening shows, whichever call fails", arguments: Size.allCases)
+  @Test(
+    "What a writer was told is what every later opening shows, whichever call fails",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: Size.allCases)
   func toldIsTrue(size: Size) throws {
     let (calm, engine) = try prepare(size)
     let first = calm.operationCount

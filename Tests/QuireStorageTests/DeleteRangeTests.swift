@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(
-    "Range deletes agree with a sorted array",
+    "Range deletes agree with a sorted array", .enabled(if: TestSize.hasSlowTests, "slow"),
     arguments: [512, 4096],
     [
       (KeyKind.bytes, KeyUniverse.Shape.scattered), (.bytes, .sharedPrefix), (.bytes, .mixedLengths),

@@ -29,7 +29,9 @@ private struct DenseScenario: CustomTestStringConvertible, Sendable {
 @Suite struct DenseBatchTests {
   private struct Abort: Error {}
 
-  @Test("Dense batches agree with a sorted array", arguments: TestSize.some(DenseScenario.all, of: 5))
+  @Test(
+    "Dense batches agree with a sorted array", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: TestSize.some(DenseScenario.all, of: 5))
   fileprivate func equalsModel(scenario: DenseScenario) throws {
     var disk = SimulatedDisk()
     var random = SeededRandom(seed: scenario.seed)
@@ -126,7 +128,9 @@ private struct DenseScenario: CustomTestStringConvertible, Sendable {
     try again.close()
   }
 
-  @Test("Transactions of two rows for each leaf or more keep the leaves full", arguments: [KeyKind.int64, .bytes])
+  @Test(
+    "Transactions of two rows for each leaf or more keep the leaves full", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [KeyKind.int64, .bytes])
   func keepsLeavesFull(keys: KeyKind) throws {
     let options = StorageOptions(pageSize: 4096, cacheSize: 64 << 20, logLimit: 8 << 20)
     let engine = try SimulatedDisk().openEngine(options, putsBeforeDeferral: 100)

@@ -139,7 +139,8 @@ private struct HostileBench {
       Issue.record("the process is dead: \(HostileBench.replay(name, seed))")
     }
 
-    @Test("Data files", arguments: HostileFiles.Kind.allCases, [512, 4096])
+    @Test(
+      "Data files", .enabled(if: TestSize.hasSlowTests, "slow"), arguments: HostileFiles.Kind.allCases, [512, 4096])
     func dataFiles(kind: HostileFiles.Kind, pageSize: Int) async {
       await expectSuccess("\(kind)") { notes in
         let result = await #expect(processExitsWith: .success) {

@@ -39,7 +39,8 @@ import Testing
   }
 
   #if os(Linux)
-    @Test("Openings leave memory as it was") func openingsLeaveMemoryAsItWas() async {
+    @Test("Openings leave memory as it was", .enabled(if: TestSize.hasSlowTests, "slow"))
+    func openingsLeaveMemoryAsItWas() async {
       await #expect(processExitsWith: .success) {
         do {
           let folder = TemporaryFolder()

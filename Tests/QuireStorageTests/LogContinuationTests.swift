@@ -78,7 +78,9 @@ import Testing
     try third.verify()
   }
 
-  @Test("Whenever the machine stops in an opening, the next one finds everything", arguments: [1, 2, 3, 4])
+  @Test(
+    "Whenever the machine stops in an opening, the next one finds everything",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: [1, 2, 3, 4])
   func crashesInOpening(seed: UInt64) throws {
     let disk = SimulatedDisk()
     var random = SeededRandom(seed: seed)

@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(
-    "All log files together stay within twice the limit",
+    "All log files together stay within twice the limit", .enabled(if: TestSize.hasSlowTests, "slow"),
     arguments: TestSize.some([64 << 10, 100_001, 48 << 10], of: 2), TestSize.some([12 << 10, 16 << 10], of: 1))
   func staysWithinTwiceTheLimit(logLimit: Int, initial: Int) throws {
     let disk = SimulatedDisk()
@@ -85,6 +85,7 @@ import Testing
 
   @Test(
     "Who removes half in many transactions leaves files a quarter longer, or three quarters on an ample disk",
+    .enabled(if: TestSize.hasSlowTests, "slow"),
     arguments: [1, 2, 3], [false, true])
   func removal(seed: UInt64, isAmple: Bool) throws {
     let disk = SimulatedDisk()

@@ -25,7 +25,7 @@ import Testing
       return posix_spawn(&process, program, &actions, nil, &words, environ) == 0 ? process : nil
     }
 
-    @Test func oneOfAHundredWins() throws {
+    @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func oneOfAHundredWins() throws {
       let program = try #require(toolPath("quire-torture"))
       // A pipe for each: what several write to one standard error at once comes out mixed.
       var complaints: [pid_t: Int32] = [:]

@@ -32,7 +32,9 @@ import Testing
     }
   }
 
-  @Test("Four times as many trees take about four times as long to make, to find and to drop")
+  @Test(
+    "Four times as many trees take about four times as long to make, to find and to drop",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func makingIsLinear() throws {
     let growth = try Effort.growth(of: 800, by: 4) { count in
       let engine = try Self.open(SimulatedDisk())

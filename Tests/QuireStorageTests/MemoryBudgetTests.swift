@@ -124,7 +124,9 @@ struct MemoryBudgetTests {
     try engine.close()
   }
 
-  @Test("Four times the cache: random reads and writes under pins that are held throughout")
+  @Test(
+    "Four times the cache: random reads and writes under pins that are held throughout",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func largerThanTheCache() throws {
     var random = SeededRandom(seed: 11)
     let engine = try SimulatedDisk().openEngine(Self.options())
@@ -233,7 +235,9 @@ struct MemoryBudgetTests {
     try engine.close()
   }
 
-  @Test("A cursor shows its entry whatever else its transaction reads", arguments: [KeyKind.bytes, .int64])
+  @Test(
+    "A cursor shows its entry whatever else its transaction reads", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [KeyKind.bytes, .int64])
   func cursorsBesideReads(keys: KeyKind) throws {
     let disk = SimulatedDisk()
     var engine = try disk.openEngine(Self.options())
@@ -280,7 +284,9 @@ struct MemoryBudgetTests {
     try engine.close()
   }
 
-  @Test("A transaction of four times the cache commits", arguments: [64 << 10, 8 << 20])
+  @Test(
+    "A transaction of four times the cache commits", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [64 << 10, 8 << 20])
   func hugeTransactionCommits(logLimit: Int) throws {
     let disk = SimulatedDisk()
     let engine = try disk.openEngine(Self.options(logLimit: logLimit), segmentByteCount: logLimit)

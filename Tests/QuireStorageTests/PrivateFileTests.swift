@@ -139,7 +139,9 @@ import Testing
   }
 
   #if os(Linux) || os(macOS)
-    @Test("Every file is its owner's alone, whatever the mask, and holds nothing that was not stored")
+    @Test(
+      "Every file is its owner's alone, whatever the mask, and holds nothing that was not stored",
+      .enabled(if: TestSize.hasSlowTests, "slow"))
     func everyFileIsItsOwnersAlone() async {
       await #expect(processExitsWith: .success) {
         umask(0)

@@ -88,7 +88,9 @@ import Testing
 
   // MARK: Reading
 
-  @Test("A question is answered when it is asked again", arguments: Question.allCases, [false, true])
+  @Test(
+    "A question is answered when it is asked again", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: Question.allCases, [false, true])
   func questions(question: Question, isSameTransaction: Bool) throws {
     let bench = try Bench()
     let model = bench.model
@@ -157,7 +159,9 @@ import Testing
 
   // MARK: Writing
 
-  @Test("A transaction that fails changes nothing, and commits when it is run again", arguments: Change.allCases)
+  @Test(
+    "A transaction that fails changes nothing, and commits when it is run again",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: Change.allCases)
   func changes(change: Change) throws {
     let bench = try Bench()
     var after = bench.model

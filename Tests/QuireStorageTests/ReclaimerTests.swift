@@ -109,7 +109,9 @@ import Testing
     bench.slots.end(late)
   }
 
-  @Test("Held is what every collection since its end has found", arguments: 1...8 as ClosedRange<UInt64>)
+  @Test(
+    "Held is what every collection since its end has found", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: 1...8 as ClosedRange<UInt64>)
   func heldSnapshots(seed: UInt64) throws {
     let bench = try Bench()
     var random = SeededRandom(seed: seed)

@@ -7,7 +7,8 @@ import Testing
 
 @Suite struct RepackTests {
   @Test(
-    "Packing keeps every entry and fills the leaves", arguments: [512, 4096], KeyUniverse.Shape.allCases)
+    "Packing keeps every entry and fills the leaves", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [512, 4096], KeyUniverse.Shape.allCases)
   func packsAll(pageSize: Int, shape: KeyUniverse.Shape) throws {
     let disk = SimulatedDisk()
     let options = StorageOptions(pageSize: pageSize, cacheSize: 64 << 20, logLimit: 1 << 20)

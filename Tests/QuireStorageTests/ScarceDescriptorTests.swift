@@ -184,7 +184,7 @@ import Testing
   }
 
   /// A secret in memory that was freed, and in slots that pages were taken out of, is in no file.
-  @Test func nothingStrayIsWritten() throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func nothingStrayIsWritten() throws {
     let tiny = TinyDatabase(pageSize: 4096)
     let secret = Array("the secret that nobody stored in any database".utf8)
     for size in [64, 512, 4096, 65_536, 1 << 20] {

@@ -163,7 +163,9 @@ import Testing
     try engine.close()
   }
 
-  @Test("Savepoints and rollbacks over spills", arguments: TestSize.some([1, 2, 3] as [UInt64], of: 1))
+  @Test(
+    "Savepoints and rollbacks over spills", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: TestSize.some([1, 2, 3] as [UInt64], of: 1))
   func savepoints(seed: UInt64) throws {
     let bench = try Bench(seed: seed)
     var random = SeededRandom(seed: seed)

@@ -164,7 +164,7 @@ import Testing
     do { return try !Inspector(at: path).check().isEmpty } catch { return true }
   }
 
-  @Test(arguments: cases) func opensWholeOrNotAtAll(item: Case) throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: cases) func opensWholeOrNotAtAll(item: Case) throws {
     var engine = try open()
     try TinyDatabase.fill(engine, count: 100)
     try engine.close()

@@ -132,7 +132,7 @@ private final class Home {
   }
 
   @Test(
-    "No update is lost and every snapshot is whole",
+    "No update is lost and every snapshot is whole", .enabled(if: TestSize.hasSlowTests, "slow"),
     arguments: Place.allCases, [Durability.full, .interval(.milliseconds(2)), .relaxed])
   fileprivate func threadedWritersAndReaders(place: Place, durability: Durability) throws {
     let home = try Home(place, options(durability))

@@ -29,7 +29,9 @@ import Testing
     return round
   }
 
-  @Test("Readers, cursors and pins find what their snapshots hold while pages come and go")
+  @Test(
+    "Readers, cursors and pins find what their snapshots hold while pages come and go",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func readersUnderEviction() throws {
     let options = StorageOptions(pageSize: 512, cacheSize: 200 * 512, durability: .relaxed, logLimit: 128 << 10)
     let engine = try SimulatedDisk().openEngine(options, scheduling: .threads)

@@ -158,7 +158,9 @@ import Testing
     }
   }
 
-  @Test("Writers spill beside checkpoints, pins, compaction and verification", arguments: [0, 1, 2])
+  @Test(
+    "Writers spill beside checkpoints, pins, compaction and verification", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [0, 1, 2])
   func everythingAtOnce(_ number: Int) throws {
     let seed = UInt64(environmentNumber("QUIRE_SPILL_SEED") ?? 1) &+ UInt64(number)
     let asked = environmentNumber("QUIRE_SPILL_ROUNDS")

@@ -78,7 +78,7 @@ private struct UniformScenario: CustomTestStringConvertible, Sendable {
   }
 
   @Test(
-    "Trees whose entries mostly have one length agree with a sorted array",
+    "Trees whose entries mostly have one length agree with a sorted array", .enabled(if: TestSize.hasSlowTests, "slow"),
     arguments: TestSize.some(UniformScenario.all, of: 5))
   fileprivate func agreesWithModel(scenario: UniformScenario) throws {
     var disk = SimulatedDisk()

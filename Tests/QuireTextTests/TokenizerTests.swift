@@ -74,7 +74,9 @@ import Testing
     }
   }
 
-  @Test("Time grows with the length of a text, whatever is in it", arguments: all)
+  @Test(
+    "Time grows with the length of a text, whatever is in it", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: all)
   func linearTime(tokenizer: TextTokenizer) throws {
     for piece in ["a.", "a'\u{301}", "1,\u{301}", "א\"", "AB", "_a", "🇩", "東\u{301}", "e\u{323}\u{301}"] {
       let growth = try Effort.growth(of: TestSize.isFull ? 2000 : 700, by: 8) { count in

@@ -29,7 +29,9 @@ import Testing
     }
   }
 
-  @Test("Every scalar is cut and folded as in FTS5", arguments: DiacriticRemoval.allCases)
+  @Test(
+    "Every scalar is cut and folded as in FTS5", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: DiacriticRemoval.allCases)
   func scalars(removal: DiacriticRemoval) throws {
     // The first planes have all the letters.
     let letters = (1..<0x3000 as Range<UInt32>).filter { TestSize.isFull || $0 % 9 == removal.rawValue }

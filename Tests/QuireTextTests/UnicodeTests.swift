@@ -119,7 +119,9 @@ var manyScalars: some Sequence<UInt32> {
     }
   }
 
-  @Test("Bytes are read as the standard library reads them, where they are UTF-8; others count one by one")
+  @Test(
+    "Bytes are read as the standard library reads them, where they are UTF-8; others count one by one",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func utf8() {
     var random = SeededRandom(seed: 15)
     for _ in 0..<TestSize.trials(200_000) {

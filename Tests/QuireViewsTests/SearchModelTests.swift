@@ -329,7 +329,8 @@ struct SearchScreens {
 }
 
 @Suite struct SearchModelTests {
-  @Test(arguments: [true, false]) func searchViewsShowWhatTheirSelectionsFind(_ isPersistent: Bool) throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [true, false])
+  func searchViewsShowWhatTheirSelectionsFind(_ isPersistent: Bool) throws {
     let steps = environmentNumber("QUIRE_SEARCH_STEPS") ?? TestSize.trials(600, divisor: 10)
     let seed = UInt64(environmentNumber("QUIRE_SEARCH_SEED") ?? 1)
     let history = try SearchHistory(seed: seed, isPersistent: isPersistent)

@@ -75,7 +75,7 @@ import Testing
     #expect(try shown(db) == ("multiples of 5", false, 4))
   }
 
-  @Test func aSearchGivenUpShowsWhatItHasFound() throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func aSearchGivenUpShowsWhatItHasFound() throws {
     let db = try database(10_000)
     let queue = SearchQueue()
     queue.enqueue(all(at: 5_000) { queue.abort(rollingBack: false) })
@@ -173,7 +173,7 @@ import Testing
   }
 
   /// What a commit searches again belongs to the commit.
-  @Test func aCancelledTaskCommitsWhatFollows() async throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func aCancelledTaskCommitsWhatFollows() async throws {
     let db = try database(10_000)
     let found = search
     let ended = await Task {

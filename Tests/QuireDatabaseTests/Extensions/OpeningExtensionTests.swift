@@ -153,7 +153,9 @@ import Testing
     #expect(try #require(told.last?.work.total) > 1 << 20)
   }
 
-  @Test("A replay that is ended, wherever it is, leaves everything to the next opening")
+  @Test(
+    "A replay that is ended, wherever it is, leaves everything to the next opening",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func stoppedReplay() throws {
     let disk = try killed()
     var count = 0

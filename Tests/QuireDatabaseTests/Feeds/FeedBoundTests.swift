@@ -127,7 +127,8 @@ import Testing
   /// The pages that a feed adds to those in use are at most its bound and a tenth. The file is longer than without the
   /// feed by that and by what one turn of the log writes, which stands beside what it replaces until the checkpoint.
   @Test(
-    "A dead consumer leaves the file within the bound and a tenth, whatever is written", arguments: [false, true])
+    "A dead consumer leaves the file within the bound and a tenth, whatever is written",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: [false, true])
   func staysWithinBounds(isLong: Bool) throws {
     let size = environmentNumber("QUIRE_FEED_MEBIBYTES") ?? (TestSize.isFull ? 10 << 10 : 3)
     let bound = size >= 1024 ? 64 << 20 : 512 << 10

@@ -28,7 +28,9 @@ import Testing
     return number
   }
 
-  @Test("A writer that a full feed refuses is told so and loses nothing; a consumer makes room, also after a reopening")
+  @Test(
+    "A writer that a full feed refuses is told so and loses nothing; a consumer makes room, also after a reopening",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func refusesAndGoesOn() throws {
     let strict = ChangeFeed(
       "strict", over: .except(["free"]), keeping: .newValues,
@@ -107,6 +109,7 @@ import Testing
 
   @Test(
     "However far a clock jumps back, consumers are told all or refused, and the feed stays within its age afterwards",
+    .enabled(if: TestSize.hasSlowTests, "slow"),
     arguments: [20, 50, 99, 150, 100_000], [ChangeFeed.WhenFull.expireOldest, .refuseWrites])
   func outlivesClocksThatJumpBack(seconds: Int64, whenFull: ChangeFeed.WhenFull) throws {
     let now = Shared<Int64>(1_000_000_000_000)

@@ -77,7 +77,9 @@ import Testing
     #expect(try db.newestCursor(of: feed) == cursor)
   }
 
-  @Test("A transaction of many rows is told in several entries, and a cursor may stand between them")
+  @Test(
+    "A transaction of many rows is told in several entries, and a cursor may stand between them",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func tellsManyRows() throws {
     let db = try Database.inMemory(options: options([feed, keys]))
     let count = 20_000

@@ -106,7 +106,9 @@ import Testing
     }
   }
 
-  @Test("Several consumers of feeds that forget, refuse or keep all have the rows in the end, whoever writes and waits")
+  @Test(
+    "Several consumers of feeds that forget, refuse or keep all have the rows in the end, whoever writes and waits",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func consumersOfAllKindsAgree() throws {
     let folder = try TestFolder()
     let strict = ChangeFeed(

@@ -110,7 +110,7 @@ import Testing
     try pin.read { tx throws in try compare(tx, &random, "pin") }
   }
 
-  @Test(arguments: [Durability.relaxed, .full])
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [Durability.relaxed, .full])
   func everyReadIsThatOfItsSnapshot(_ durability: Durability) async throws {
     let folder = try TestFolder()
     let db = try folder.open(

@@ -53,7 +53,10 @@ import Testing
     try db.close()
   }
 
-  @Test("Forged pages", arguments: 0..<UInt64(TestSize.trials(600, divisor: 120))) func pages(seed: UInt64) throws {
+  @Test(
+    "Forged pages", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: 0..<UInt64(TestSize.trials(600, divisor: 120))) func pages(seed: UInt64) throws
+  {
     var random = SeededRandom(seed: 70_000 + seed)
     let bytes = try Self.file(seed: seed)
     for trial in 0..<6 {

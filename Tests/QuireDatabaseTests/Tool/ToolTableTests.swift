@@ -87,14 +87,14 @@ import Testing
       if !command.showsAll { #expect(result.output.isEmpty, sourceLocation: line) }
     }
 
-    @Test(arguments: commands)
+    @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: commands)
     func aHealthyFileIsShown(_ command: Command) throws {
       let library = try ToolLibrary()
       let result = try run(command, on: library.path, mayWrite: command.writes)
       #expect(result.status == 0 && result.errors.isEmpty && !result.output.isEmpty, "\(result)")
     }
 
-    @Test(arguments: commands)
+    @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: commands)
     func damageIsTold(_ command: Command) throws {
       let library = try ToolLibrary()
       var bytes = try Data(contentsOf: URL(fileURLWithPath: library.path))
@@ -109,7 +109,7 @@ import Testing
       }
     }
 
-    @Test(arguments: commands)
+    @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: commands)
     func anOpenFileIsTold(_ command: Command) throws {
       let library = try ToolLibrary()
       let db = try library.open()
@@ -122,7 +122,7 @@ import Testing
       try db.close()
     }
 
-    @Test(arguments: commands)
+    @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: commands)
     func foreignFilesAreTold(_ command: Command) throws {
       let folder = try TestFolder()
       let foreign: [(String, Data)] = [

@@ -121,7 +121,7 @@ import Testing
     }
 
     /// An error behind some commits tells what these have stored. Here the file of bad lines becomes too large.
-    @Test func whatStaysAfterAnErrorIsTold() throws {
+    @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func whatStaysAfterAnErrorIsTold() throws {
       let bad = String(repeating: "x", count: 1 << 20)
       let good = (0..<10_000).map { line("n\($0)") }
       let rows = try write(good + [line("last")] + Array(repeating: bad, count: 20), "rows")

@@ -344,6 +344,7 @@ extension ExtensionStore {
 
   @Test(
     "Whatever is stored of indexes, everything ends, and what verifies is right",
+    .enabled(if: TestSize.hasSlowTests, "slow"),
     arguments: seeds(TestSize.trials(4, divisor: 2)))
   func garbage(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)

@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test("Queries end, whatever a file says")
+  @Test("Queries end, whatever a file says", .enabled(if: TestSize.hasSlowTests, "slow"))
   func end() throws {
     let (bytes, model) = try Self.prepared()
     let first = UInt64(environmentNumber("QUIRE_INDEX_SEED") ?? 1)

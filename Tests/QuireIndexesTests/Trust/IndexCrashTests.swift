@@ -16,7 +16,9 @@ import Testing
     "rollback", "savepoint kept", "savepoint undone", "refused", "remove all", "change before registering",
   ]
 
-  @Test("What a crash leaves agrees with the rows, also of indexes that were being built", arguments: [true, false])
+  @Test(
+    "What a crash leaves agrees with the rows, also of indexes that were being built",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: [true, false])
   func crashes(isFull: Bool) {
     IndexHistory.crash(
       isFull: isFull, asking: "QUIRE_INDEX_CRASHES", usually: 360, wanted: Self.wanted, suite: "IndexCrashTests")

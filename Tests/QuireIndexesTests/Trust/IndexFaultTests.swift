@@ -208,7 +208,9 @@ import Testing
     return outcome
   }
 
-  @Test("A disk that fails while indexes are built or kept up leaves what was told", arguments: Fault.allCases)
+  @Test(
+    "A disk that fails while indexes are built or kept up leaves what was told",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: Fault.allCases)
   private func faults(_ fault: Fault) throws {
     let (disk, start) = try Self.prepared()
     // A run in which nothing fails, to know how many calls there are.

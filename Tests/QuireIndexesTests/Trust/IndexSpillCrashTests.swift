@@ -18,7 +18,9 @@ import Testing
     "unregister", "fill",
   ]
 
-  @Test("What a crash leaves of sorting agrees with the rows, and building goes on", arguments: [true, false])
+  @Test(
+    "What a crash leaves of sorting agrees with the rows, and building goes on",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: [true, false])
   func crashes(isFull: Bool) {
     IndexHistory.crash(
       isFull: isFull, asking: "QUIRE_SPILL_CRASHES", usually: 120, wanted: Self.wanted, spills: true,

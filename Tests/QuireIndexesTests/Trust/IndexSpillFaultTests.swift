@@ -322,7 +322,9 @@ import Testing
     return Fault.allCases.filter { $0.isOfRunFile || [.logOpen, .dataRead, .dataGrowth, .full].contains($0) }
   }
 
-  @Test("A disk that fails while indexes are sorted on it leaves what was told", arguments: triedFaults)
+  @Test(
+    "A disk that fails while indexes are sorted on it leaves what was told",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: triedFaults)
   private func faults(_ fault: Fault) throws {
     let chosen = ProcessInfo.processInfo.environment["QUIRE_SPILL_FAULT"]
     if let chosen, chosen != fault.rawValue { return }

@@ -19,7 +19,9 @@ import Testing
     "QUIRE_INDEX_SEED=\(seed) QUIRE_INDEX_HISTORIES=20 swift test --filter ThreadedIndexTests"
   }
 
-  @Test("Queries agree with the rows at all times, and after each end of the process", .timeLimit(.minutes(60)))
+  @Test(
+    "Queries agree with the rows at all times, and after each end of the process",
+    .enabled(if: TestSize.hasSlowTests, "slow"), .timeLimit(.minutes(60)))
   func threads() throws {
     let asked = environmentNumber("QUIRE_INDEX_HISTORIES")
     let first = UInt64(environmentNumber("QUIRE_INDEX_SEED") ?? 1)

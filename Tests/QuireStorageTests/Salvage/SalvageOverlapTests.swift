@@ -57,7 +57,8 @@ import Testing
     Array((String(repeating: "shared", count: 30) + String(100_000 + number)).utf8)
   }
 
-  @Test(arguments: [true, false]) func lostBranchesOverKeysThatBeginAlikeLoseNothing(includesStale: Bool) throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [true, false])
+  func lostBranchesOverKeysThatBeginAlikeLoseNothing(includesStale: Bool) throws {
     let count = 12_000
     let value = [UInt8](repeating: 7, count: 100)
     let (forger, tree, _) = try Self.make { engine, tree in
