@@ -11,8 +11,13 @@ import Testing
 
   @Test func varintsComeBack() {
     var random = SeededRandom(seed: 1)
-    let edges = (0..<64).flatMap { [UInt64(1) << UInt64($0), (UInt64(1) << UInt64($0)) &- 1] } + [.max]
-    for value in edges + (0..<1000).map({ _ in random.next() >> UInt64(random.below(64)) }) {
+    var values: [UInt64] = [.max]
+    for bit: UInt64 in 0..<64 {
+      let power: UInt64 = 1 << bit
+      values += [power, power - 1]
+    }
+    for _ in 0..<1000 { values.append(random.next() >> UInt64(random.below(64))) }
+    for value in values {
       var bytes = [UInt8](repeating: 0xee, count: 12)
       let count = bytes.withUnsafeMutableBytes { buffer in
         buffer.baseAddress.map { Varint.write(value, to: $0) } ?? 0

@@ -99,11 +99,14 @@
 
     /// The five characters that stand between two colons.
     private static func state(_ line: Substring) -> String? {
-      line.split(separator: ":").dropFirst().map { $0.drop { $0 == " " } }
-        .first { part in
-          part.utf8.count == 5 && part.utf8.contains { (0x30...0x39).contains($0) }
-            && part.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x41...0x5a).contains($0) }
-        }.map(String.init)
+      func isDigit(_ byte: UInt8) -> Bool { 0x30 <= byte && byte <= 0x39 }
+      func isCapital(_ byte: UInt8) -> Bool { 0x41 <= byte && byte <= 0x5a }
+      for part in line.split(separator: ":").dropFirst() {
+        let state = part.drop { $0 == " " }.utf8
+        guard state.count == 5, state.contains(where: isDigit) else { continue }
+        if state.allSatisfy({ isDigit($0) || isCapital($0) }) { return String(Substring(state)) }
+      }
+      return nil
     }
 
     var error: SQLError { SQLError(state: state, message: message) }
