@@ -85,14 +85,17 @@ import Testing
       try engine.close()
     }
 
-    @Test("Too few descriptors are an error, and what was acknowledged is there", .timeLimit(.minutes(10)))
+    @Test(
+      "Too few descriptors are an error, and what was acknowledged is there",
+      .enabled(if: TestSize.hasSlowTests, "slow"), .timeLimit(.minutes(10)))
     func descriptors() throws {
       let accounts = try (3...16).map { try run(["--descriptors", "\($0)"]) }
       #expect(accounts.first?["open"] != "done" && accounts.last?.refusals == 0)
     }
 
     @Test(
-      "Too few threads are an error or do without, and what was acknowledged is there", .timeLimit(.minutes(10)),
+      "Too few threads are an error or do without, and what was acknowledged is there",
+      .enabled(if: TestSize.hasSlowTests, "slow"), .timeLimit(.minutes(10)),
       .enabled(if: geteuid() == 0, "The limit does not count one process alone but for a user of its own."))
     func threads() throws {
       let user = UInt32(60_000 + getpid() % 5000)

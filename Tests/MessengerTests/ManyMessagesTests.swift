@@ -101,7 +101,8 @@ import YapCompat
     }
   }
 
-  @Test("A notification costs in proportion to what has changed") func proportion() throws {
+  @Test("A notification costs in proportion to what has changed", .enabled(if: TestSize.hasSlowTests, "slow"))
+  func proportion() throws {
     let messenger = try Messenger(at: url)
     let rowCount = TestSize.trials(800)
     try fill(messenger, rowCount * 8)

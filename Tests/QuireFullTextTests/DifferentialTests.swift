@@ -50,7 +50,9 @@ struct DifferentialTests {
     try RandomExpressions(seed: seed, fields: fields, documents: documents, tokenizer: .unicode61())
   }
 
-  @Test("A full text that is built finds FTS5's rows with the scores of the definition", arguments: seeds)
+  @Test(
+    "A full text that is built finds FTS5's rows with the scores of the definition",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: seeds)
   func builtFindsTheSame(seed: UInt64) throws {
     let trio = try Self.built(Self.packages)
     var expressions = try Self.expressions(seed, Self.packages)

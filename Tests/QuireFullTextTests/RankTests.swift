@@ -60,7 +60,9 @@ struct RankTests {
     try db.close()
   }
 
-  @Test("Blocks have the same rows and frequencies however much of them is kept", arguments: [UInt64](1...3))
+  @Test(
+    "Blocks have the same rows and frequencies however much of them is kept",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: [UInt64](1...3))
   func keptBlocks(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let db = try database((0..<2000).map { _ in random.article(6) })

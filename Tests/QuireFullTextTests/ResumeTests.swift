@@ -90,7 +90,7 @@ import Testing
     try db.close()
   }
 
-  @Test("A task that is cancelled stops it, and the next one goes on")
+  @Test("A task that is cancelled stops it, and the next one goes on", .enabled(if: TestSize.hasSlowTests, "slow"))
   func goesOnWhenCancelled() async throws {
     let text = MemoText.building()
     var random = SeededRandom(seed: 52)

@@ -134,7 +134,9 @@ struct SearchTests {
 
   // MARK: Filters and orders
 
-  @Test("Filters count inside of the search, whichever way they are tested", arguments: [UInt64](1...4))
+  @Test(
+    "Filters count inside of the search, whichever way they are tested", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: [UInt64](1...4))
   func filters(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let articles = (0..<600).map { _ in random.article(40) }

@@ -74,7 +74,9 @@ import Testing
     try again.close()
   }
 
-  @Test("An index that is being built serves nobody, and building goes on where it was stopped")
+  @Test(
+    "An index that is being built serves nobody, and building goes on where it was stopped",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func stopsAndGoesOn() throws {
     var options = Database.Options()
     options.buildStepRowCount = TestSize.trials(options.buildStepRowCount, divisor: 10)

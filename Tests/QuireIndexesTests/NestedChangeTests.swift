@@ -201,7 +201,9 @@ private enum Outer: CaseIterable {
 }
 
 @Suite("Rows that hooks change while they are told") struct NestedChangeTests {
-  @Test("Extensions behind the hook hear last what is true", arguments: Outer.allCases, Nested.allCases)
+  @Test(
+    "Extensions behind the hook hear last what is true", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: Outer.allCases, Nested.allCases)
   private func oneChange(outer: Outer, nested: Nested) throws {
     for isUndone in [false, true] {
       // In the short size one of three places for each pair, and there it is undone or not.

@@ -148,7 +148,7 @@ func trace(_ text: @autoclosure () -> String) {
   }
 
   /// Forged references to extents, next to other changes.
-  @Test(arguments: [512, 4096]) func forgedExtents(pageSize: Int) throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [512, 4096]) func forgedExtents(pageSize: Int) throws {
     try tryForging(.extents, pageSize: pageSize, debug: 60)
   }
 

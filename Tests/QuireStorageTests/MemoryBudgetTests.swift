@@ -329,7 +329,9 @@ struct MemoryBudgetTests {
     }
   }
 
-  @Test("A transaction of four times the cache rolls back, as a whole and to savepoints")
+  @Test(
+    "A transaction of four times the cache rolls back, as a whole and to savepoints",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func hugeTransactionRollsBack() throws {
     let disk = SimulatedDisk()
     let engine = try disk.openEngine(Self.options())

@@ -94,14 +94,18 @@ import Testing
     }
   }
 
-  @Test("Any steps lead where they would have led", arguments: Owner.allCases, seeds)
+  @Test(
+    "Any steps lead where they would have led", .enabled(if: TestSize.hasSlowTests, "slow"), arguments: Owner.allCases,
+    seeds)
   func anySteps(owner: Owner, seed: UInt64) throws {
     try failEachRead(of: seed % 2 == 0 ? .bytes : .int64, by: owner, least: 20, seed: seed) { walk, cursor in
       for _ in 0..<80 { try walk.takeAnyStep(&cursor) }
     }
   }
 
-  @Test("A key that cannot be read is told by the next step, unless it is asked for again", arguments: [false, true])
+  @Test(
+    "A key that cannot be read is told by the next step, unless it is asked for again",
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: [false, true])
   func keysAreNotPassedOver(asksAgain: Bool) throws {
     let database = try ClosedTree(.bytes, count: 6000, seed: 1)
     let model = database.model

@@ -123,7 +123,9 @@ import Testing
     try bench.engine.close()
   }
 
-  @Test("A power cut leaves what was durable", arguments: TestSize.some([1, 2, 3, 4, 5, 6] as [UInt64], of: 2))
+  @Test(
+    "A power cut leaves what was durable", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: TestSize.some([1, 2, 3, 4, 5, 6] as [UInt64], of: 2))
   func powerCut(seed: UInt64) throws {
     let bench = try Bench(seed: seed)
     for _ in 0..<(40 * Int(seed)) { try bench.writeAtRandom(20) }

@@ -97,7 +97,7 @@ import Testing
   }
 
   /// Rows that have changed before are asked about still, as such a search may not have come to them.
-  @Test func aSearchGivenUpForgetsNoChange() throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func aSearchGivenUpForgetsNoChange() throws {
     let db = try database(10_000)
     let queue = SearchQueue()
     queue.enqueue(all(at: 5_000) { queue.abort(rollingBack: false) })

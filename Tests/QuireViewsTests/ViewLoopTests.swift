@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [true, false], Loop.allCases)
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [true, false], Loop.allCases)
   func aLoopEndsWithAnErrorWhenItsTransactionChangesSomething(_ isPersistent: Bool, _ loop: Loop) throws {
     let (db, view, few, list) = try Self.make(isPersistent)
     let place = (Loop.allCases.firstIndex(of: loop) ?? 0) + (isPersistent ? 1 : 0)

@@ -245,7 +245,7 @@ private struct ObsoleteBlocks: ArchiveBlocks {
   }
 
   // Lists that share their elements would grow without bounds if each were copied.
-  @Test func sharingHasALimit() throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func sharingHasALimit() throws {
     let count = 3000
     let shared = PropertyListValue.shared(.array((0..<count).map { _ in .uid(count + 2) }))
     let list = PropertyListValue.dictionary([("$class", .uid(count + 3)), ("NS.objects", shared)])

@@ -57,7 +57,7 @@ import YapCompat
   // MARK: Against the reference
 
   @Test(
-    "Queries made by chance find what a second reading of the rules finds",
+    "Queries made by chance find what a second reading of the rules finds", .enabled(if: TestSize.hasSlowTests, "slow"),
     arguments: TestSize.some(1...8 as ClosedRange<UInt64>, of: 2))
   func chance(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)

@@ -43,7 +43,8 @@ import Testing
     return told
   }
 
-  @Test(arguments: [Compression.none, .lz4(above: 20), .dictionary(above: 50)])
+  @Test(
+    .enabled(if: TestSize.hasSlowTests, "slow"), arguments: [Compression.none, .lz4(above: 20), .dictionary(above: 50)])
   func fieldsAreThoseOfTheObjects(_ compression: Compression) throws {
     let folder = try TestFolder()
     let db = try folder.open()

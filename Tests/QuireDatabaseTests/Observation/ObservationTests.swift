@@ -232,7 +232,7 @@ import Testing
     #expect(runs.withLock { $0 } == 2)
   }
 
-  @Test func runsAgainWhenTheHistoryWasOutrun() async throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow")) func runsAgainWhenTheHistoryWasOutrun() async throws {
     let folder = try TestFolder()
     let db = try folder.open(Database.Options(durability: .relaxed, readerThreadCount: 1))
     let key = String(repeating: "k", count: 1000)

@@ -71,7 +71,10 @@ import Testing
   }
 
   /// What entries of the object layer's trees hold is anything.
-  @Test("Forged entries", arguments: 0..<UInt64(TestSize.trials(600, divisor: 60))) func entries(seed: UInt64) throws {
+  @Test(
+    "Forged entries", .enabled(if: TestSize.hasSlowTests, "slow"),
+    arguments: 0..<UInt64(TestSize.trials(600, divisor: 60))) func entries(seed: UInt64) throws
+  {
     var random = SeededRandom(seed: 80_000 + seed)
     let folder = try TestFolder()
     try Data(try Self.file(seed: seed)).write(to: URL(fileURLWithPath: folder.path))
