@@ -43,11 +43,14 @@ struct BruteForceSearch {
     rows.insert(row)
     for (field, texts) in lists.enumerated() {
       var tokens: [OracleToken] = []
+      var last = -1
       for text in texts {
-        // A position between two texts is free.
-        let start = tokens.last.map { $0.position + 2 } ?? 0
+        // A position in front of each text is free, once there has been a token.
+        if last >= 0 { last += 1 }
+        let start = last + 1
         for var token in try tokenizer.tokens(of: text, for: .document) {
           token.position += start
+          last = token.position
           tokens.append(token)
         }
       }

@@ -74,6 +74,52 @@ struct EdgeTests {
     try db.close()
   }
 
+  @Test("Each text in a list leaves a position free, an empty one as well")
+  func emptyTexts() throws {
+    let documents = ["a\nb", "a\n\nb", "a\n\n\n\nb", "\n\na b", "a\n", "\na\n\n", "a b\n\na\n\n\nb"].map { [$0] }
+    let (db, definition) = try pair(documents, ["tags"])
+    try compare(db, definition, (0..<7).map { "NEAR(a b, \($0))" } + ["\"a b\"", "^a", "^b", "a*", "b"])
+    try db.close()
+  }
+
+  /// Words at blanks; a number in front of one is how far it is behind the one before.
+  private struct StepTokenizer: Tokenizer {
+    let identity = "steps"
+
+    func forEachToken(
+      in text: RawSpan, for purpose: TokenPurpose, _ body: (RawSpan, TokenPlace) throws -> Void
+    ) throws {
+      let bytes = text.withUnsafeBytes { Array($0) }
+      var start = 0
+      for word in bytes.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false) {
+        let digits = word.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+        let step = Int(String(decoding: digits, as: UTF8.self)) ?? 1
+        let term = Array(word.dropFirst(digits.count))
+        try body(term.span.bytes, TokenPlace(range: start..<start + word.count, step: step))
+        start += word.count + 1
+      }
+    }
+  }
+
+  @Test("Words that are farther apart than any two of a field can be are not found, and are not passed over")
+  func farTokens() throws {
+    let documents = ["a 4000000000b", "a 4000000000b d", "c a b", "a b c d", "a 4000000000b c"].map { [$0] }
+    let (db, _) = try pair(documents, ["x"], StepTokenizer())
+    let expected = [
+      "\"a 4000000000b\"": ["0", "1", "4"], "\"a 4000000000b c\"": ["4"], "\"a 4000000000b\" + c": ["4"],
+      "NEAR(\"a 4000000000b\" c)": ["4"], "\"a b\"": ["2", "3"], "\"a 4000000000b 4000000000c\"": [],
+      "\"a 4000000000b 4000000000c d\"": [], "\"a 4000000000b\" + \"c 4000000000d\" + d": [],
+      "\"a 9000000000b\"": [], "\"a 9000000000b 9000000000c\" *": [], "NEAR(\"a 4000000000b 4000000000c\" a)": [],
+    ]
+    try db.read { tx in
+      for (text, keys) in expected {
+        let found = try tx[.papers].search(text)
+        #expect(try found.keys == keys && found.count == keys.count, "\(text)")
+      }
+    }
+    try db.close()
+  }
+
   @Test("Sixty-four fields are told apart, the last one as well")
   func manyFields() throws {
     var random = SeededRandom(seed: 64)

@@ -27,6 +27,9 @@ public struct SearchHit<Object: Sendable, Metadata: Sendable> {
 
   /// The piece of a field's texts that shows most of what was found. Cuts the texts anew: O(their length).
   ///
+  /// What begins before the piece is not marked in it, nor what overlaps that: a word that is repeated more often than
+  /// the piece has words may stand in it without a mark, where a phrase of it was searched for.
+  ///
   /// - Parameters:
   ///   - field: the name of the field; nil for that of all fields that shows most.
   ///   - tokens: how many words the piece has, 1 to 64.

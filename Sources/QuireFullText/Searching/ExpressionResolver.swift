@@ -84,10 +84,7 @@ struct ExpressionResolver {
       return
     }
     for var element in new {
-      let (offset, isTooFar) = last.offset.addingReportingOverflow(1)
-      let (sum, isSumTooFar) = offset.addingReportingOverflow(element.offset)
-      if isTooFar || isSumTooFar { return }
-      element.offset = sum
+      element.offset = last.offset.saturatingSum(1).saturatingSum(element.offset)
       elements.append(element)
     }
   }
@@ -119,11 +116,19 @@ struct ExpressionResolver {
           if !last.terms.contains(term) { elements[elements.count - 1].terms.append(term) }
           return
         }
-        let (offset, isTooFar) = last.offset.addingReportingOverflow(UInt32(clamping: max(1, place.step)))
-        if !isTooFar { elements.append(TermPhrase.Element(terms: [term], offset: offset)) }
+        let offset = last.offset.saturatingSum(UInt32(clamping: max(1, place.step)))
+        elements.append(TermPhrase.Element(terms: [term], offset: offset))
       }
     }
     return elements
+  }
+}
+
+extension UInt32 {
+  /// The sum of two offsets. One that is too great is `.max`, where no token of a field is: the phrase finds nothing.
+  fileprivate func saturatingSum(_ other: Self) -> Self {
+    let (sum, isTooGreat) = addingReportingOverflow(other)
+    return isTooGreat ? .max : sum
   }
 }
 

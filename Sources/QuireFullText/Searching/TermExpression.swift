@@ -10,7 +10,7 @@ struct SearchTerm: Hashable, Sendable {
 ///
 /// Invariants:
 /// 1. There is an element, and each has a term.
-/// 2. The offsets ascend strictly from 0.
+/// 2. The offsets ascend from 0, strictly but for those that are `.max`, which no token has.
 struct TermPhrase: Hashable, Sendable {
   /// A place in the phrase: one of the terms has to stand there.
   struct Element: Hashable, Sendable {
