@@ -5,7 +5,7 @@ internal import Foundation
 /// How much of their work the long tests do.
 ///
 /// In the short size, which is the usual one, they make a few of their trials, of every kind some, and the slow tests
-/// are left out: those that need a second of a processor all the same. These run where the environment says
+/// are left out: those that need most of a second of a processor all the same. These run where the environment says
 /// `QUIRE_TESTS=gate`, as the gate does, and where tests are asked for by name. Where it says `QUIRE_TESTS=full`, all
 /// make all of their trials. A variable for one suite, such as `QUIRE_TRIALS`, wins over all.
 package enum TestSize {

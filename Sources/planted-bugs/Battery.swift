@@ -166,9 +166,11 @@ struct Battery {
 
   /// What an output says of that which failed; its end if it says nothing of it.
   static func excerpt(of output: String) -> String {
-    let marks = ["✘", "↳", "recorded an issue", "error:", "Fatal error"]
-    let lines = output.split(whereSeparator: \.isNewline).filter { line in marks.contains { line.contains($0) } }
-    return lines.isEmpty ? String(output.suffix(2000)) : lines.prefix(60).joined(separator: "\n")
+    let lines = output.split(whereSeparator: \.isNewline)
+    func tells(_ line: Substring) -> Bool { ["✘", "error:", "Fatal error"].contains { line.contains($0) } }
+    guard lines.contains(where: tells) else { return String(output.suffix(2000)) }
+    // What a test recorded goes on behind this mark, which also stands in front of versions.
+    return lines.filter { tells($0) || $0.contains("↳") }.prefix(60).joined(separator: "\n")
   }
 
   /// Has the tests look for a bug until one of them fails.

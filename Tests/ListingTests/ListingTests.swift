@@ -83,9 +83,8 @@ private func listings() throws -> [Listing] { try documents().flatMap(\.listings
   }
 
   #if os(Linux) || os(macOS)
-    @Test("The package manager takes those for manifests", .enabled(if: TestSize.hasSlowTests, "slow")) func manifests()
-      throws
-    {
+    @Test("The package manager takes those for manifests", .enabled(if: TestSize.hasSlowTests, "slow"))
+    func manifests() throws {
       let manifest = try String(contentsOf: repository.appendingPathComponent("Package.swift"), encoding: .utf8)
       let listings = try listings().filter(\.isManifest)
       #expect(listings.count >= 3)

@@ -50,6 +50,16 @@ import Testing
     for (path, text) in files { #expect(!text.contains(PlantedBug.mark), "\(path)") }
   }
 
+  @Test("Of what fails without a bug the lines that say so are shown, or the end where none does")
+  func excerptsTellWhatFailed() {
+    let beginning = "↳ Testing Library Version: 6\n" + String(repeating: "✔ Test a() passed\n", count: 200)
+    let failed = beginning + "✘ Test b() recorded an issue\n↳ it was 2\n✔ Test c() passed\n"
+    #expect(Battery.excerpt(of: failed).hasSuffix("✘ Test b() recorded an issue\n↳ it was 2"))
+    #expect(!Battery.excerpt(of: failed).contains("✔"))
+    let hung = beginning + "◇ Test d() started."
+    #expect(Battery.excerpt(of: hung) == String(hung.suffix(2000)))
+  }
+
   @Test("A bug is looked for first where the list says, and longer the larger the size")
   func stagesFollowTheList() {
     let folder = URL(fileURLWithPath: "/")

@@ -142,9 +142,8 @@ private struct Holder: Equatable, Sendable {
     try db.close()
   }
 
-  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [false, true]) func valuesOfEveryKindComeBack(
-    isCached: Bool
-  ) throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [false, true])
+  func valuesOfEveryKindComeBack(isCached: Bool) throws {
     try exercise(.binary, Empty(), Empty(), isCached: isCached)
     try exercise(.json, Empty(), Empty(), isCached: isCached)
     try exercise(.binary, Large(1), Large(2), isCached: isCached)

@@ -90,9 +90,8 @@ import Testing
 
   /// Few puts into a large tree go down one by one, behind descents that only ask for memory; where keys stand close,
   /// leaves are merged all the same. Some pages are in memory and some are not.
-  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [1, 2, 3, 4] as [UInt64]) func fewIntoMany(
-    seed: UInt64
-  ) throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [1, 2, 3, 4] as [UInt64])
+  func fewIntoMany(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let kind: KeyKind = seed % 2 == 0 ? .bytes : .int64
     var engine = try engine(after: 2)

@@ -162,9 +162,8 @@ func isDone(within seconds: Int, _ body: @escaping @Sendable () -> Void) -> Bool
     }
   }
 
-  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: Target.allCases, [false, true]) func compactionEnds(
-    target: Target, hasLongValues: Bool
-  ) throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: Target.allCases, [false, true])
+  func compactionEnds(target: Target, hasLongValues: Bool) throws {
     let bytes = try makeFile(hasLongValues: hasLongValues)
     for count in Self.forged {
       var forger = try #require(Forger(bytes, pageSize: 512))

@@ -155,9 +155,8 @@ func trace(_ text: @autoclosure () -> String) {
   @Test func forgedMetaPages() throws { try tryForging(.metaPages, pageSize: 512, debug: 300) }
 
   /// What the check says of references that cannot be, each by itself.
-  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: ExtentForgery.allCases) func checkFindsForgedExtent(
-    forgery: ExtentForgery
-  ) throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: ExtentForgery.allCases)
+  func checkFindsForgedExtent(forgery: ExtentForgery) throws {
     let bytes = try HostileFiles.makeFile(pageSize: 512, longOneIn: 4)
     var forger = try #require(Forger(bytes, pageSize: 512))
     let places = forger.extentPlaces()

@@ -235,9 +235,8 @@ func grouped(
 }
 
 @Suite struct ViewModelTests {
-  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [true, false]) func viewsAreWhatGroupingAndSortingMake(
-    _ isPersistent: Bool
-  ) throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [true, false])
+  func viewsAreWhatGroupingAndSortingMake(_ isPersistent: Bool) throws {
     let steps = environmentNumber("QUIRE_VIEW_STEPS") ?? TestSize.trials(600, divisor: 2)
     let seed = UInt64(environmentNumber("QUIRE_VIEW_SEED") ?? 1)
     let history = try ViewHistory(seed: seed, isPersistent: isPersistent)

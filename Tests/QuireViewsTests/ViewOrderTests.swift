@@ -10,9 +10,8 @@ import Testing
   private struct Refused: Error {}
 
   /// Rows that all go to the same place of a list have it labelled anew now and then, and filtered views of it.
-  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [true, false]) func labelsAreRenewed(
-    _ isPersistent: Bool
-  ) throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [true, false])
+  func labelsAreRenewed(_ isPersistent: Bool) throws {
     let db = try Database.inMemory()
     let list = ManualView<Int, String>("list", over: [.numbers], isPersistent: isPersistent)
     let even = FilteredView("even", of: list, isPersistent: isPersistent, filter: .byObject { $0 % 2 == 0 })

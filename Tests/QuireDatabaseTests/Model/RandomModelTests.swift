@@ -9,9 +9,8 @@ import QuireTesting
 import Testing
 
 @Suite struct RandomModelTests {
-  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [true, false]) func theDatabaseIsItsModel(
-    _ isFull: Bool
-  ) async throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [true, false])
+  func theDatabaseIsItsModel(_ isFull: Bool) async throws {
     let operations = environmentNumber("QUIRE_MODEL_OPERATIONS") ?? TestSize.trials(3000, divisor: 2)
     let seed = UInt64(environmentNumber("QUIRE_MODEL_SEED") ?? 1)
     let history = try ModelHistory(seed: seed, isFull: isFull)

@@ -69,9 +69,8 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [false, true]) func nothingIsMissed(
-    _ cachesObjects: Bool
-  ) async throws {
+  @Test(.enabled(if: TestSize.hasSlowTests, "slow"), arguments: [false, true])
+  func nothingIsMissed(_ cachesObjects: Bool) async throws {
     let writes = environmentNumber("QUIRE_OBSERVED_WRITES") ?? 120
     let seed = UInt64(environmentNumber("QUIRE_OBSERVED_SEED") ?? 1)
     let folder = try TestFolder()

@@ -55,8 +55,8 @@ import Testing
 
   @Test(
     "Forged pages", .enabled(if: TestSize.hasSlowTests, "slow"),
-    arguments: 0..<UInt64(TestSize.trials(600, divisor: 120))) func pages(seed: UInt64) throws
-  {
+    arguments: 0..<UInt64(TestSize.trials(600, divisor: 120)))
+  func pages(seed: UInt64) throws {
     var random = SeededRandom(seed: 70_000 + seed)
     let bytes = try Self.file(seed: seed)
     for trial in 0..<6 {
@@ -73,8 +73,8 @@ import Testing
   /// What entries of the object layer's trees hold is anything.
   @Test(
     "Forged entries", .enabled(if: TestSize.hasSlowTests, "slow"),
-    arguments: 0..<UInt64(TestSize.trials(600, divisor: 60))) func entries(seed: UInt64) throws
-  {
+    arguments: 0..<UInt64(TestSize.trials(600, divisor: 60)))
+  func entries(seed: UInt64) throws {
     var random = SeededRandom(seed: 80_000 + seed)
     let folder = try TestFolder()
     try Data(try Self.file(seed: seed)).write(to: URL(fileURLWithPath: folder.path))
