@@ -1,7 +1,9 @@
 // Lives of whole databases: rows, dictionaries, upgrades, extensions, backups and crashes, until enough has happened.
 
 import ArgumentParser
+import Dispatch
 import QuireTesting
+import Synchronization
 
 #if canImport(Darwin)
   import Darwin
@@ -32,6 +34,8 @@ struct RowTorture: ParsableCommand {
   var minutes: Double?
   @Option(help: "The seed of the first life; the next one has the next number. Drawn if not given.")
   var seed: UInt64?
+  @Option(help: "How many lives are led side by side.")
+  var jobs: Int?
   @Option(help: "How many steps a life has.")
   var steps = 40
   @Option(name: .customLong("shrink"), help: "Seconds for leaving out steps of a life that fails.")
@@ -42,50 +46,50 @@ struct RowTorture: ParsableCommand {
   @Option(help: "The same for this thing alone.")
   var control: RowControl?
 
+  mutating func validate() throws {
+    for (name, value) in [("crashes", crashes), ("lives", lives), ("jobs", jobs), ("steps", steps)] {
+      if let value, value < 1 { throw ValidationError("--\(name) must be at least 1.") }
+    }
+  }
+
   func run() throws {
     let first = seed ?? UInt64.random(in: 1...UInt64(1) << 48)
     if seed == nil { print("seed \(first)") }
     if controls || control != nil { return try runControls(from: first) }
     TrapReport.install(command: "quire-torture rows --seed", options: "--lives 1 --steps \(steps)")
-    let begin = ContinuousClock.now
-    var (number, crashCount) = (UInt64(0), 0)
-    var counts: [String: Int] = [:]
-    func isEnough() -> Bool {
-      if let minutes, ContinuousClock.now - begin > .seconds(minutes * 60) { return true }
-      if let lives { return Int(number) >= lives }
-      return crashCount >= crashes ?? (minutes == nil ? 1000 : .max)
+    let enough = crashes ?? (lives == nil && minutes == nil ? 1000 : .max)
+    let run = RowRun(seed: first, steps: steps, limits: .init(crashes: enough, lives: lives, minutes: minutes))
+    let told = run.work(jobs: jobCount)
+    if let (seed, reason) = told.failure {
+      print("broken: \(reason)\n  replay: quire-torture rows --seed \(seed) --lives 1 --steps \(steps)")
+      report(RowStep.life(seed: seed, count: steps), of: seed)
+      throw ExitCode(1)
     }
-    while !isEnough() {
-      let seed = first + number
-      TrapReport.enter(seed, job: 0)
-      let life = RowLife(seed: seed)
-      let all = RowStep.life(seed: seed, count: steps)
-      do { try life.run(all) } catch {
-        print("broken: \(error)\n  replay: quire-torture rows --seed \(seed) --lives 1 --steps \(steps)")
-        report(all, of: seed)
-        throw ExitCode(1)
-      }
-      crashCount += life.crashCount
-      counts.merge(life.counts) { $0 + $1 }
-      number += 1
-    }
-    print("\(number) lives, \(crashCount) crashes: nothing was lost, and everything verified")
-    print(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
+    print("\(told.lives) lives, \(told.crashes) crashes: nothing was lost, and everything verified")
+    print(told.counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
   }
+
+  private var jobCount: Int { jobs ?? Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
   /// Sees that lives notice what goes wrong.
   private func runControls(from first: UInt64) throws {
     let count = lives ?? 20
     var isAnyMissed = false
     for control in control.map({ [$0] }) ?? RowControl.allCases.filter(\.isOn) {
-      var findings: [String] = []
-      for seed in first..<first + UInt64(count) {
-        let life = RowLife(seed: seed, control: control)
-        do { try life.run(RowStep.life(seed: seed, count: steps)) } catch { findings.append("\(error)") }
+      let findings = Mutex<[Int: String]>([:])
+      DispatchQueue.concurrentPerform(iterations: jobCount) { [steps, jobCount] job in
+        for number in stride(from: job, to: count, by: jobCount) {
+          let seed = first + UInt64(number)
+          let life = RowLife(seed: seed, control: control)
+          do { try life.run(RowStep.life(seed: seed, count: steps)) } catch {
+            findings.withLock { $0[number] = "\(error)" }
+          }
+        }
       }
-      print(
-        "\(control.rawValue): noticed in \(findings.count) of \(count) lives\(findings.first.map { "; \($0)" } ?? "")")
-      if findings.isEmpty { isAnyMissed = true }
+      let found = findings.withLock { $0 }
+      let example = found.min { $0.key < $1.key }.map { "; \($0.value)" } ?? ""
+      print("\(control.rawValue): noticed in \(found.count) of \(count) lives\(example)")
+      if found.isEmpty { isAnyMissed = true }
     }
     if isAnyMissed { throw ExitCode(1) }
   }
