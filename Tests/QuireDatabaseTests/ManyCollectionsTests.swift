@@ -101,4 +101,54 @@ import Testing
       } == .collectionMismatch)
     try database.close()
   }
+
+  /// Numbers lead to names over transactions: of collections that come and go, that come back, and that only a snapshot
+  /// still has.
+  @Test func namesOfNumbersFollowEachCommit() throws {
+    let database = try Self.open()
+    try Self.fill(database, 20)
+    func id(_ name: String) throws -> RowID {
+      try #require(try database.read { tx in try tx.rowID(of: RowKey(name, "key")) })
+    }
+    func name(_ id: RowID) throws -> String? { try database.read { tx in try tx.key(of: id)?.collection } }
+    let (first, second) = (try id("collection number 1"), try id("collection number 2"))
+    #expect(try name(first) == "collection number 1")
+    let pin = try database.pin()
+    try database.write { tx in
+      try tx[Self.texts(1)].removeAll()
+      try tx[.texts("made")].set("1", metadata: "", for: "key")
+    }
+    try database.checkInvariants()
+    let made = try id("made")
+    #expect(try name(first) == nil)
+    #expect(try name(second) == "collection number 2")
+    #expect(try name(made) == "made")
+    try database.write { tx in try tx[Self.texts(1)].set("again", metadata: "", for: "key") }
+    try database.checkInvariants()
+    #expect(try name(try id("collection number 1")) == "collection number 1")
+    #expect(try name(first) == nil)
+    for _ in 0..<2 {
+      #expect(try pin.read { tx in try tx.key(of: first)?.collection } == "collection number 1")
+      #expect(try pin.read { tx in try tx.key(of: made) } == nil)
+    }
+    // Nobody asks for a name between one removal and the next.
+    try database.write { tx in for number in 2..<6 { try tx[Self.texts(number)].removeAll() } }
+    try database.checkInvariants()
+    #expect(try name(second) == nil)
+    pin.close()
+    try database.close()
+  }
+
+  @Test("The name of a row's collection takes no longer to find where there are a hundred times as many")
+  func namesAreFoundOnceForAllTransactions() throws {
+    let growth = try Effort.growth(of: 4, by: 100) { count in
+      let database = try Self.open()
+      try Self.fill(database, count)
+      let id = try #require(try database.read { tx in try tx.rowID(of: RowKey("collection number 0", "key")) })
+      func ask() throws { try #require(try database.read { tx in try tx.key(of: id)?.key } == "key") }
+      try ask()
+      return { for _ in 0..<50 { try ask() } }
+    }
+    #expect(growth < 5, "it was looked for among all of them")
+  }
 }

@@ -10,10 +10,12 @@ internal import Synchronization
 /// 1. No commit after `validFrom` has made, removed or changed a collection; snapshots older than that ask the tree,
 ///    or, if they are pinned, `CollectionTable.Pinned`.
 /// 2. `records` holds nothing that is not in the collection tree as of `validFrom`; it need not hold all of that.
+/// 3. `names` has all collections of that tree by their numbers, of which each is that of one; or is nil.
 final class CollectionTable: Sendable {
-  private struct State {
+  fileprivate struct State {
     var validFrom = CSN(0)
     var records = TreeDictionary<ByteString, CollectionRecord>()
+    var names: TreeDictionary<CollectionID, String>?
   }
 
   private let state = Latch(State())
@@ -30,13 +32,28 @@ final class CollectionTable: Sendable {
     }
   }
 
+  /// The name of the collection of this number in the snapshot of `csn`, if it is known.
+  func name(of id: CollectionID, at csn: CSN) -> String? {
+    state.withLock { state in csn < state.validFrom ? nil : state.names?[id] }
+  }
+
+  /// Remembers all collections that the tree has in the snapshot of `csn`, each under a number of its own.
+  func remember(_ names: TreeDictionary<CollectionID, String>, at csn: CSN) {
+    state.withLock { state in
+      if csn >= state.validFrom { state.names = names }
+    }
+  }
+
   /// Takes over what the commit `csn` has changed: nil for a collection that it removed.
   func apply(_ changes: [(name: String, record: CollectionRecord?)], csn: CSN) {
     guard !changes.isEmpty else { return }
     state.withLock { state in
       assert(csn >= state.validFrom, "a commit changes collections after a newer one")
       state.validFrom = csn
-      for change in changes { state.records[ByteString(change.name)] = change.record }
+      for change in changes {
+        state.rename(change.name, change.record)
+        state.records[ByteString(change.name)] = change.record
+      }
     }
   }
 
@@ -44,7 +61,7 @@ final class CollectionTable: Sendable {
   func removeAll(from csn: CSN) {
     let former = state.withLock { state in
       defer { state = State(validFrom: csn) }
-      return state.records
+      return state
     }
     withExtendedLifetime(former) {}
   }
@@ -56,6 +73,12 @@ final class CollectionTable: Sendable {
 
   /// Throws if the records break an invariant; `stored` says what the tree has in the newest snapshot, `csn`.
   func checkInvariants(csn: CSN, stored: (String) throws -> CollectionFormat?) throws {
+    let names = state.withLock { $0.validFrom <= csn ? $0.names : nil }
+    for (id, name) in names ?? TreeDictionary() {
+      guard try stored(name)?.id == id else {
+        throw DatabaseError(.damagedRow, "Invariant 3: \(id) is another in the tree.", collection: name)
+      }
+    }
     for (name, record) in state.withLock({ $0.validFrom <= csn ? $0.records.map { ($0.key, $0.value) } : [] }) {
       guard let format = try stored(name.string), format.id == record.id,
         format.objectSchema == record.objectSchema, format.metadataSchema == record.metadataSchema
@@ -66,19 +89,41 @@ final class CollectionTable: Sendable {
   }
 }
 
+extension CollectionTable.State {
+  /// Keeps `names` in step with a collection that was made or changed, or removed if `record` is nil.
+  fileprivate mutating func rename(_ name: String, _ record: CollectionRecord?) {
+    guard names != nil else { return }
+    if let record {
+      // A file may give a number to two collections: whoever asks for its name asks the tree, and is told.
+      if let other = names?.updateValue(name, forKey: record.id), !other.hasSameBytes(as: name) { names = nil }
+    } else if let id = records[ByteString(name)]?.id ?? names?.first(where: { $0.value.hasSameBytes(as: name) })?.key {
+      names?[id] = nil
+    }
+  }
+}
+
 extension CollectionTable {
   /// The collections of one snapshot that stays, as far as anybody has asked for them: what a pin older than the last
   /// change of a collection would else ask the tree for in each of its reads.
   ///
-  /// Invariant: `records` holds what the snapshot's collection tree does, though perhaps not all of that.
+  /// Invariants:
+  /// 1. `records` holds what the snapshot's collection tree does, though perhaps not all of that.
+  /// 2. `names` has all collections of that tree by their numbers, or none.
   final class Pinned: Sendable {
     private let records = Latch<[ByteString: CollectionRecord]>([:])
+    private let names = Latch<TreeDictionary<CollectionID, String>>([:])
 
     /// The collection of this name, if it is known: nil does not mean that there is none.
     func record(_ name: String) -> CollectionRecord? { records.withLock { $0[ByteString(name)] } }
 
     /// Remembers what the tree said.
     func remember(_ record: CollectionRecord) { records.withLock { $0[ByteString(record.name)] = record } }
+
+    /// The name of the collection of this number, if it is known.
+    func name(of id: CollectionID) -> String? { names.withLock { $0[id] } }
+
+    /// Remembers all collections that the tree has.
+    func remember(_ names: TreeDictionary<CollectionID, String>) { self.names.withLock { $0 = names } }
   }
 
   /// What the collections of a process hold; the first use of a name decides.

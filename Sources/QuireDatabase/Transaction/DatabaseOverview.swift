@@ -1,5 +1,6 @@
 // What a transaction tells about all collections.
 
+internal import HashTreeCollections
 internal import QuireStorage
 
 /// What a transaction tells about all collections, and about rows by their ids.
@@ -99,14 +100,28 @@ extension TransactionState {
   /// The name of a collection.
   func name(of id: CollectionID) throws(DatabaseError) -> String {
     if let name = collections.name(of: id) { return name }
-    // All at once, or a look for each of many collections would go through all of them each time.
-    try overview.forEachCollection { (name, id) throws(DatabaseError) in
-      // A file may give a number to two collections.
-      guard collections.name(of: id)?.hasSameBytes(as: name) ?? true else { throw RowView.damaged() }
+    if let name = database.table.name(of: id, at: csn) ?? pinnedCollections?.name(of: id) {
       collections.note(name, of: id)
+      return name
     }
+    try noteAllNames()
     guard let name = collections.name(of: id) else { throw RowView.damaged() }
     return name
+  }
+
+  /// Notes the names of all collections: a look for each of many would go through all of them each time.
+  private func noteAllNames() throws(DatabaseError) {
+    var names = TreeDictionary<CollectionID, String>()
+    try overview.forEachCollection { (name, id) throws(DatabaseError) in
+      // A file may give a number to two collections.
+      guard names.updateValue(name, forKey: id) == nil, collections.name(of: id)?.hasSameBytes(as: name) ?? true else {
+        throw RowView.damaged()
+      }
+      collections.note(name, of: id)
+    }
+    pinnedCollections?.remember(names)
+    // Collections that this very transaction has just made are not for others.
+    if mutationCount == 0 { database.table.remember(names, at: csn) }
   }
 
   /// Any error as one of ours.
