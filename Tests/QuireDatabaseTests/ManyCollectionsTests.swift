@@ -135,8 +135,7 @@ import Testing
     try database.write { tx in for number in 2..<6 { try tx[Self.texts(number)].removeAll() } }
     try database.checkInvariants()
     #expect(try name(second) == nil)
-    pin.close()
-    try database.close()
+    withExtendedLifetime(pin) {}
   }
 
   @Test("The name of a row's collection takes no longer to find where there are a hundred times as many")
