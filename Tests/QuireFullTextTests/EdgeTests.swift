@@ -120,6 +120,32 @@ struct EdgeTests {
     try db.close()
   }
 
+  @Test("A phrase of too many words is refused, in whatever texts they stand")
+  func longPhrases() throws {
+    let (db, _) = try pair([["a b"], ["a a a"]], ["x"])
+    let words = String(repeating: "a ", count: 65_536)
+    let refusal = FullTextError.phraseTooLong(limit: 65_536)
+    try db.read { tx in
+      let (longest, short) = try (tx[.papers].search("\"\(words)\""), tx[.papers].search("\"a a a\""))
+      #expect(try longest.keys == [] && short.keys == ["1"])
+      #expect(throws: refusal) { try tx[.papers].search("\"\(words)a\"").count }
+      #expect(throws: refusal) { try tx[.papers].search("\"\(words)\" + b").count }
+    }
+    try db.close()
+  }
+
+  @Test("A search for a long phrase that was cancelled ends before it has looked at many rows")
+  func cancelledPhrase() async throws {
+    let (db, _) = try pair(Array(repeating: ["a a a"], count: 300), ["x"], inBulk: true)
+    let phrase = "\"" + String(repeating: "a ", count: 1000) + "\""
+    let error = await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return #expect(throws: CancellationError.self) { try db.read { tx in try tx[.papers].search(phrase).count } }
+    }.value
+    #expect(error != nil)
+    try db.close()
+  }
+
   @Test("Sixty-four fields are told apart, the last one as well")
   func manyFields() throws {
     var random = SeededRandom(seed: 64)

@@ -18,6 +18,8 @@ public enum FullTextError: Error, Equatable, CustomStringConvertible {
   case needsPositions(fullText: String, what: String)
   /// An expression has too many levels.
   case tooDeep(levels: Int)
+  /// A phrase of a search has more tokens than `limit`.
+  case phraseTooLong(limit: Int)
   /// A document has more tokens in a field than can be numbered.
   case tooManyTokens(fullText: String, field: String, row: String)
   /// A full text has no fields, or too many.
@@ -45,6 +47,8 @@ public enum FullTextError: Error, Equatable, CustomStringConvertible {
     case .tooDeep(let levels):
       "The expression has \(levels) levels, and \(SearchExpression.depthLimit) are the most. Join many parts by one "
         + ".all or .any instead of one within the other."
+    case .phraseTooLong(let limit):
+      "A phrase has more than \(limit) tokens. Search for a part of it."
     case .tooManyTokens(let fullText, let field, let row):
       "The field “\(field)” of the row \(row) has more tokens than the full text “\(fullText)” can number. Give the "
         + "field a shorter text."

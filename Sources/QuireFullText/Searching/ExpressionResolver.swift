@@ -9,10 +9,12 @@ internal import QuireText
 /// token is left out of an alternative, a list of groups and a group of near phrases; elsewhere it finds nothing.
 struct ExpressionResolver {
   let layout: TextLayout
+  /// How many tokens a phrase may have: each takes memory of its own, however little of the text it is.
+  private static let phraseLimit = GroupReader.textLimit
 
   init(_ layout: TextLayout) { self.layout = layout }
 
-  /// - Throws: `FullTextError.unknownField`, `needsPositions`, `tooDeep`, and what the tokenizer throws.
+  /// - Throws: `FullTextError.unknownField`, `needsPositions`, `tooDeep`, `phraseTooLong`, and what the tokenizer throws.
   func resolve(_ expression: SearchExpression) throws -> TermExpression {
     try expression.checkDepth()
     return try part(expression) ?? .nothing
@@ -66,7 +68,7 @@ struct ExpressionResolver {
     var elements: [TermPhrase.Element] = []
     var isEndPrefix = false
     for (number, new) in try cut(phrase.texts).enumerated() {
-      Self.append(new, to: &elements)
+      try Self.append(new, to: &elements)
       guard let last = elements.indices.last else { continue }
       // A text without a token decides about the token before it.
       if new.isEmpty, isEndPrefix, !phrase.prefixes.contains(number) { elements[last].setPrefix(false) }
@@ -78,7 +80,8 @@ struct ExpressionResolver {
   }
 
   /// Puts the elements of a text behind those of others.
-  private static func append(_ new: [TermPhrase.Element], to elements: inout [TermPhrase.Element]) {
+  private static func append(_ new: [TermPhrase.Element], to elements: inout [TermPhrase.Element]) throws {
+    guard elements.count + new.count <= phraseLimit else { throw FullTextError.phraseTooLong(limit: phraseLimit) }
     guard let last = elements.last else {
       elements = new
       return
@@ -116,6 +119,7 @@ struct ExpressionResolver {
           if !last.terms.contains(term) { elements[elements.count - 1].terms.append(term) }
           return
         }
+        guard elements.count < Self.phraseLimit else { throw FullTextError.phraseTooLong(limit: Self.phraseLimit) }
         let offset = last.offset.saturatingSum(UInt32(clamping: max(1, place.step)))
         elements.append(TermPhrase.Element(terms: [term], offset: offset))
       }

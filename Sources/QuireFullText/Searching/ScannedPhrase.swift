@@ -32,6 +32,7 @@ final class ScannedPhrase: PlacedRows {
   @exclusivity(unchecked) private var places: [FieldPlace] = []
   /// The same in one field.
   private let starts = RawBuffer<UInt32>()
+  @exclusivity(unchecked) private var pulse = SearchPulse()
 
   /// - Parameter scans: one for each element of the phrase.
   init(_ phrase: TermPhrase, _ scans: [TermScan], fields: FieldMask) {
@@ -79,6 +80,7 @@ final class ScannedPhrase: PlacedRows {
     rows.removeAll()
     unsafe isCurrent = true
     while next < driver.count {
+      try unsafe pulse.beat(order.count)
       let row = unsafe driver[next]
       // Where all blocks have rows.
       var (first, last) = unsafe (row, driver[driver.count - 1])
@@ -91,6 +93,7 @@ final class ScannedPhrase: PlacedRows {
       next = unsafe driver.firstIndex(atOrAbove: first, from: next)
       if first > last { continue }
       let end = unsafe driver.lastIndex(atOrBelow: last, from: next)
+      try unsafe pulse.beat((end - next) * order.count)
       unsafe intersect(driver, next..<end, from)
       next = end
       if rows.count > 0 { return true }
@@ -149,14 +152,21 @@ final class ScannedPhrase: PlacedRows {
         kept &+= unsafe others[other] == row ? 1 : 0
         index &+= 1
       }
-      for before in 0..<place {
-        let column = unsafe columns[order[before]].base
-        for index in 0..<kept { unsafe column[index] = unsafe column[Int(from[index])] }
-      }
-      for before in 0..<place { columns[order[before]].setCount(kept) }
+      // Where all stay, they are where they were: of a thousand words most have nothing to say.
+      if kept < count { unsafe keep(from, kept, before: place) }
     }
     rows.setCount(kept)
     column.setCount(kept)
+  }
+
+  /// Leaves in the columns in front of a term what `from` says, by its indexes.
+  private func keep(_ from: UnsafePointer<Int32>, _ kept: Int, before place: Int) {
+    for before in 0..<place {
+      let column = columns[order[before]]
+      let base = unsafe column.base
+      for index in 0..<kept { unsafe base[index] = unsafe base[Int(from[index])] }
+      column.setCount(kept)
+    }
   }
 
   /// Whether so few rows are looked for among so many that looking for each is less than going through all.
@@ -217,6 +227,7 @@ final class ScannedPhrase: PlacedRows {
     _ batch: inout [RowID], _ kept: inout Int, _ next: inout Int, _ allPlaces: Bool,
     _ body: (RowID, [FieldPlace]) throws -> Void
   ) throws {
+    try unsafe pulse.beat(rows.count * scans.count)
     try findCommonFields()
     if batch.count != rows.count { leaveOut(batch, &next) }
     let isPlain = scans.allSatisfy(\.block.isPlain)

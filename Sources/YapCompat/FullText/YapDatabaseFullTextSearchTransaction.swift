@@ -103,7 +103,7 @@ public final class YapDatabaseFullTextSearchTransaction: YapDatabaseExtensionTra
         return refuse(error)
       } catch let error as FullTextError {
         switch error {
-        case .unknownField, .tooDeep, .badWeight: return refuse(error)
+        case .unknownField, .tooDeep, .phraseTooLong, .badWeight: return refuse(error)
         default: throw error
         }
       }
