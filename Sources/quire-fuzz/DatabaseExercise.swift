@@ -168,8 +168,7 @@ struct DatabaseExercise {
         isRefusedRightly = true
       }
     }
-    // A file may say that no numbers are left, or that its rows are another coder's; nothing is demanded of it from then
-    // on.
+    // A file may say that no numbers are left, or that its rows are another coder's: then nothing more is demanded.
     if isRefusedRightly { isSound = false }
     _ = try step("removing a row", isSound: isSound) {
       try db.write { tx in _ = try (tx[.songs].remove("k\(gone)"), tx[.notes].remove("n\(1980 + gone)")) }

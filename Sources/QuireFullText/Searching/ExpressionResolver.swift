@@ -14,7 +14,8 @@ struct ExpressionResolver {
 
   init(_ layout: TextLayout) { self.layout = layout }
 
-  /// - Throws: `FullTextError.unknownField`, `needsPositions`, `tooDeep`, `phraseTooLong`, and what the tokenizer throws.
+  /// - Throws: `FullTextError.unknownField`, `needsPositions`, `tooDeep`, `phraseTooLong`, and what the tokenizer
+  ///   throws.
   func resolve(_ expression: SearchExpression) throws -> TermExpression {
     try expression.checkDepth()
     return try part(expression) ?? .nothing
