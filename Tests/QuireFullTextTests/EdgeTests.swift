@@ -120,7 +120,9 @@ struct EdgeTests {
     try db.close()
   }
 
-  @Test("A phrase of too many words is refused, in whatever texts they stand")
+  @Test(
+    "A phrase of too many words is refused, in whatever texts they stand",
+    .enabled(if: TestSize.hasSlowTests, "slow"))
   func longPhrases() throws {
     let (db, _) = try pair([["a b"], ["a a a"]], ["x"])
     let words = String(repeating: "a ", count: 65_536)
