@@ -135,34 +135,11 @@ final class PlainPhraseReader {
     for element in 1..<max(1, offsets.count) where starts.count > 0 {
       let isLast = isOne && element + 1 == offsets.count
       let positions = unsafe views[element].positions(ofRow: indexes[element], field: field)
-      isRead = Self.keep(starts, followedBy: positions, at: offsets[element], isOne: isLast) && isRead
+      starts.keepStarts(followedAt: offsets[element], isOne: isLast) { isRead = positions.forEach($0) && isRead }
     }
     guard isRead else { throw damaged }
     return starts
   }
 
   private var damaged: FullTextError { scans[0].postings.damagedBlock(scans[0].block.lastRow) }
-
-  /// Keeps those starts that a position follows; false if one is too great to be one.
-  ///
-  /// - Parameter isOne: whether it is enough to find one.
-  @inline(__always)
-  private static func keep(
-    _ starts: RawBuffer<UInt32>, followedBy positions: PositionGaps, at offset: UInt32, isOne: Bool
-  ) -> Bool {
-    let (offset, count, base) = unsafe (UInt64(offset), starts.count, starts.base)
-    var (kept, next) = (0, 0)
-    let isRead = positions.forEach { position in
-      while unsafe next < count && UInt64(base[next]) &+ offset < UInt64(position) { next &+= 1 }
-      if next == count { return false }
-      if unsafe UInt64(base[next]) &+ offset == UInt64(position) {
-        unsafe base[kept] = base[next]
-        (kept, next) = (kept &+ 1, next &+ 1)
-        return !isOne
-      }
-      return true
-    }
-    starts.setCount(kept)
-    return isRead
-  }
 }

@@ -337,18 +337,9 @@ final class ScannedPhrase: PlacedRows {
       return true
     }
     for element in 1..<max(1, scans.count) where starts.count > 0 {
-      let (offset, count, base) = unsafe (UInt64(offsets[element]), starts.count, starts.base)
-      var (kept, next) = (0, 0)
-      try unsafe scans[element].block.forEachPosition(indexes.base[element], field) { position in
-        while unsafe next < count && UInt64(base[next]) + offset < UInt64(position) { next &+= 1 }
-        if next == count { return false }
-        if unsafe UInt64(base[next]) + offset == UInt64(position) {
-          unsafe base[kept] = base[next]
-          (kept, next) = (kept &+ 1, next &+ 1)
-        }
-        return true
+      try starts.keepStarts(followedAt: offsets[element], isOne: false) { body in
+        try unsafe scans[element].block.forEachPosition(indexes.base[element], field, body)
       }
-      starts.setCount(kept)
     }
   }
 }
