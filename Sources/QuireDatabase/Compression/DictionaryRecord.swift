@@ -31,6 +31,13 @@ struct DictionaryRecord: Hashable, Sendable {
   /// The stored form.
   var bytes: [UInt8] { lastNumber.littleEndianBytes + current.littleEndianBytes + rowCount.littleEndianBytes }
 
+  /// What is wrong with it beside the dictionaries that are stored, by their numbers; nil if nothing is.
+  func flaw(beside dictionaries: [UInt32: CompressionDictionary]) -> String? {
+    if current != 0, dictionaries[current] == nil { return "dictionary \(current) is missing" }
+    guard let last = dictionaries.keys.max(), last > lastNumber else { return nil }
+    return "dictionary \(last) is there, and \(lastNumber) was given last"
+  }
+
   /// Reads the stored form; the bytes may be any.
   ///
   /// - Throws: `damagedRow`.

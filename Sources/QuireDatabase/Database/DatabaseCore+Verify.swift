@@ -38,7 +38,7 @@ extension DatabaseCore {
   /// 3. There are as many rows as entries of the key index: with 2, every row has its entry.
   /// 4. Every half of a row decompresses, with the dictionary that it names, or is encrypted.
   /// 5. What is noted about a collection's dictionaries can be read, names one that is there or none, and no dictionary
-  ///    has a number that is still to be given.
+  ///    has a number that is still to be given, or is one of a collection whose number is.
   ///
   /// - Parameters:
   ///   - decodesValues: whether each half that is not encrypted is read without its type, too: as what its coder is
@@ -59,18 +59,24 @@ extension DatabaseCore {
     if rowCount != keyCount { try report(wrong(3, "\(rowCount) rows, but \(keyCount) keys")) }
   }
 
-  /// The dictionaries of these collections. What is stored for others is passed over: it means nothing.
+  /// The dictionaries of these collections. What is stored for others is passed over, unless their numbers are still to
+  /// be given: it means nothing.
   private func readDictionaries(
     _ tx: borrowing QuireStorage.ReadTransaction, of names: [CollectionID: String]
   ) throws -> [CollectionID: [UInt32: CompressionDictionary]] {
     guard let tree = tx.tree(named: DictionaryRecord.treeName) else { return [:] }
     var found: [CollectionID: [UInt32: CompressionDictionary]] = [:]
     var records: [CollectionID: DictionaryRecord] = [:]
+    let next = try nextCollectionID(tx)
     var cursor = try tx.cursor(tree)
     while try cursor.next() {
-      guard let key = try cursor.readKey(), let id = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)),
-        let name = names[CollectionID(id)]
-      else { continue }
+      guard let key = try cursor.readKey(), let id = UInt32(bigEndianBytes: key.prefix(CollectionID.byteCount)) else {
+        continue
+      }
+      guard let name = names[CollectionID(id)] else {
+        if CollectionID(id) >= next { throw wrong(5, "\(CollectionID(id)) has dictionaries, and is still to be made") }
+        continue
+      }
       guard let number = UInt32(bigEndianBytes: key.dropFirst(CollectionID.byteCount)) else {
         throw wrong(5, "an entry of \(key.count) bytes in its key is no dictionary", name)
       }
@@ -88,28 +94,16 @@ extension DatabaseCore {
       }
     }
     for (id, name) in names {
-      try verify(records[id] ?? DictionaryRecord(), found[id] ?? [:], name)
+      let flaw = (records[id] ?? DictionaryRecord()).flaw(beside: found[id] ?? [:])
+      if let flaw { throw wrong(5, flaw, name) }
     }
     return found
-  }
-
-  private func verify(
-    _ record: DictionaryRecord, _ dictionaries: [UInt32: CompressionDictionary], _ name: String
-  ) throws {
-    if record.current != 0, dictionaries[record.current] == nil {
-      throw wrong(5, "dictionary \(record.current) is missing", name)
-    }
-    if let last = dictionaries.keys.max(), last > record.lastNumber {
-      throw wrong(5, "dictionary \(last) is there, and \(record.lastNumber) was given last", name)
-    }
   }
 
   private func verifiedCollections(
     _ tx: borrowing QuireStorage.ReadTransaction
   ) throws -> [CollectionID: VerifiedCollection] {
-    let next = try tx.value(for: DatabaseTrees.nextCollectionIDKey, in: trees.info) ?? [1, 0, 0, 0]
-    guard let next = UInt32(littleEndianBytes: next) else { throw wrong(1, "the next number is none") }
-    let limit = CollectionID(next)
+    let limit = try nextCollectionID(tx)
     var found: [CollectionID: VerifiedCollection] = [:]
     var cursor = try tx.cursor(trees.collections)
     while try cursor.next() {
@@ -122,6 +116,12 @@ extension DatabaseCore {
       }
     }
     return found
+  }
+
+  private func nextCollectionID(_ tx: borrowing QuireStorage.ReadTransaction) throws -> CollectionID {
+    let next = try tx.value(for: DatabaseTrees.nextCollectionIDKey, in: trees.info) ?? [1, 0, 0, 0]
+    guard let next = UInt32(littleEndianBytes: next) else { throw wrong(1, "the next number is none") }
+    return CollectionID(next)
   }
 
   private func wrong(_ number: Int, _ what: String, _ collection: String? = nil) -> DatabaseError {

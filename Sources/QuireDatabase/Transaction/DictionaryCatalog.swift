@@ -76,6 +76,18 @@ struct DictionaryCatalog {
     }
   }
 
+  /// Whether anything is stored about the dictionaries of a collection.
+  func haveEntries(of id: CollectionID) throws(DatabaseError) -> Bool {
+    guard let tree = transaction.tree(named: DictionaryRecord.treeName) else { return false }
+    do {
+      var cursor = try transaction.cursor(tree)
+      let isThere = try cursor.seek(id.prefix)
+      return try (isThere || cursor.isOnEntry) && cursor.readKey()?.starts(with: id.prefix) ?? false
+    } catch {
+      throw transaction.wrap(error)
+    }
+  }
+
   /// Removes all that is stored about the dictionaries of a collection that is gone.
   func removeAll(of id: CollectionID) throws(StorageError) {
     guard let tree = transaction.tree(named: DictionaryRecord.treeName) else { return }

@@ -123,7 +123,9 @@ extension TransactionState {
       return CollectionID(next)
     }
     // A file may say that a number is free which is not: rows of two collections would become one's.
-    guard collections.name(of: new) == nil, try count(new) == 0 else { throw RowView.damaged() }
+    guard collections.name(of: new) == nil, try count(new) == 0, try !dictionaries.haveEntries(of: new) else {
+      throw RowView.damaged()
+    }
     return new
   }
 

@@ -121,14 +121,32 @@ import Testing
     try db.close()
   }
 
-  @Test func entriesOfOtherCollectionsMeanNothing() throws {
+  @Test func entriesOfCollectionsThatAreGoneMeanNothing() throws {
     let folder = try TestFolder()
     let db = try forged(folder) { tx, dictionaries, _ throws in
+      guard let info = tx.tree(named: "quire.info") else { throw NoTree() }
+      try tx.put([100, 0, 0, 0], for: Array("nextCollectionID".utf8), in: info)
       try tx.put([1, 2, 3], for: [0, 0, 0, 99, 0, 0, 0, 1], in: dictionaries)
       try tx.put([1, 2, 3], for: [7], in: dictionaries)
     }
     try db.verify()
     #expect(readCode(db) == nil)
+    try db.write { tx throws in try tx[.blobs].set([1, 2, 3], for: "blob") }
+    try db.verify()
+    try db.close()
+  }
+
+  /// The next collection would take the dictionaries for its own.
+  @Test(arguments: [[0, 0, 0, 2, 0, 0, 0, 1], [0, 0, 0, 2, 0, 0, 0, 0], [0, 0, 0, 2, 9]] as [[UInt8]])
+  func entriesOfTheNextCollectionAreFound(key: [UInt8]) throws {
+    let folder = try TestFolder()
+    let db = try forged(folder) { tx, dictionaries, _ throws in try tx.put([1, 2, 3], for: key, in: dictionaries) }
+    let error = #expect(throws: DatabaseError.self) { try db.verify() }
+    #expect(error?.code == .damagedRow && error?.message.contains("still to be made") == true)
+    #expect(errorCode { try db.write { tx throws in try tx[.blobs].set([1, 2, 3], for: "blob") } } == .damagedRow)
+    // What is there is read and written as before.
+    #expect(readCode(db) == nil)
+    try db.storeNotes(2_000..<2_001)
     try db.close()
   }
 

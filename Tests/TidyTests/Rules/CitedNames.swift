@@ -7,7 +7,7 @@ struct CitedNames {
   /// Words that guides mark as code and that are names of RocksDB, of UIKit, of JavaScript, or bytes in the file.
   static let foreignNames: Set<String> = [
     "MultiGet", "NaN", "QuireLog", "applicationProtectedDataDidBecomeAvailable",
-    "applicationProtectedDataWillBecomeUnavailable", "memoryCommits", "nextCollectionID",
+    "applicationProtectedDataWillBecomeUnavailable", "memoryCommits",
   ]
   /// Guides in which names of other databases, or former names, stand beside those of today.
   static let translatingGuides: Set<String> = [
