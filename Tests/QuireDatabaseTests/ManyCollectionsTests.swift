@@ -38,6 +38,11 @@ import Testing
     let growth = try Effort.growth(of: TestSize.trials(300, divisor: 2), by: 4) { count in
       let database = try Self.open()
       try Self.fill(database, count)
+      // All names are known by their numbers, and are to be forgotten.
+      try database.read { tx in
+        let id = try #require(try tx.rowID(of: RowKey("collection number 0", "key")))
+        try #require(try tx.key(of: id)?.key == "key")
+      }
       return {
         try database.write { tx in
           for number in 0..<count { try tx[Self.texts(number)].removeAll() }

@@ -44,16 +44,17 @@ final class CollectionTable: Sendable {
     }
   }
 
-  /// Takes over what the commit `csn` has changed: nil for a collection that it removed.
-  func apply(_ changes: [(name: String, record: CollectionRecord?)], csn: CSN) {
+  /// Takes over what the commit `csn` has changed: nil for a collection that it removed, whose number is in `removed`.
+  func apply(_ changes: [(name: String, record: CollectionRecord?)], removed: [CollectionID], csn: CSN) {
     guard !changes.isEmpty else { return }
     state.withLock { state in
       assert(csn >= state.validFrom, "a commit changes collections after a newer one")
       state.validFrom = csn
       for change in changes {
-        state.rename(change.name, change.record)
         state.records[ByteString(change.name)] = change.record
+        if let id = change.record?.id { state.note(change.name, of: id) }
       }
+      for id in removed { state.names?[id] = nil }
     }
   }
 
@@ -71,9 +72,13 @@ final class CollectionTable: Sendable {
     for record in state.withLock({ $0.records.map(\.value) }) { record.releaseContexts() }
   }
 
-  /// Throws if the records break an invariant; `stored` says what the tree has in the newest snapshot, `csn`.
-  func checkInvariants(csn: CSN, stored: (String) throws -> CollectionFormat?) throws {
+  /// Throws if an invariant is broken; `stored` says what the tree has in the newest snapshot, `csn`, and `count` how
+  /// much of that there is.
+  func checkInvariants(csn: CSN, count: Int, stored: (String) throws -> CollectionFormat?) throws {
     let names = state.withLock { $0.validFrom <= csn ? $0.names : nil }
+    if let names, names.count != count {
+      throw DatabaseError(.damagedRow, "Invariant 3: \(names.count) names, and the tree has \(count).")
+    }
     for (id, name) in names ?? TreeDictionary() {
       guard try stored(name)?.id == id else {
         throw DatabaseError(.damagedRow, "Invariant 3: \(id) is another in the tree.", collection: name)
@@ -90,15 +95,11 @@ final class CollectionTable: Sendable {
 }
 
 extension CollectionTable.State {
-  /// Keeps `names` in step with a collection that was made or changed, or removed if `record` is nil.
-  fileprivate mutating func rename(_ name: String, _ record: CollectionRecord?) {
-    guard names != nil else { return }
-    if let record {
-      // A file may give a number to two collections: whoever asks for its name asks the tree, and is told.
-      if let other = names?.updateValue(name, forKey: record.id), !other.hasSameBytes(as: name) { names = nil }
-    } else if let id = records[ByteString(name)]?.id ?? names?.first(where: { $0.value.hasSameBytes(as: name) })?.key {
-      names?[id] = nil
-    }
+  /// Keeps `names` in step with a collection that was made or changed.
+  fileprivate mutating func note(_ name: String, of id: CollectionID) {
+    // A file may give a number to two collections: whoever asks for its name asks the tree, and is told.
+    if let other = names?[id], !other.hasSameBytes(as: name) { names = nil }
+    names?[id] = name
   }
 }
 

@@ -198,7 +198,7 @@ extension DatabaseCore {
       "what readers of the state before must not see has no number of its own")
     if let feeds = outcome.feeds { self.feeds?.apply(feeds) }
     objectCache?.note(outcome.changes, csn: csn)
-    table.apply(outcome.collections, csn: csn)
+    table.apply(outcome.collections, removed: outcome.removed, csn: csn)
     for publish in outcome.trained { publish() }
     for case (_, let record?) in outcome.collections { dictionaries.add(record.dictionaries, of: record.id) }
     for id in outcome.removed { dictionaries.remove(id) }

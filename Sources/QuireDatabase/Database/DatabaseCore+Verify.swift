@@ -11,7 +11,7 @@ extension Database {
     try core.objectCache?.checkInvariants()
     try core.storage.read { tx in
       let csn = tx.csn
-      try core.table.checkInvariants(csn: csn) { name in
+      try core.table.checkInvariants(csn: csn, count: tx.count(of: core.trees.collections)) { name in
         let stored = core.aliases.storedName(name) ?? name
         return try tx.value(for: [UInt8](stored.utf8), in: core.trees.collections).map { bytes throws(DatabaseError) in
           try CollectionFormat(bytes, name: name)
