@@ -50,11 +50,7 @@ struct DictionaryCatalog {
     let record = try bytes.map { try DictionaryRecord($0) } ?? DictionaryRecord()
     // A number that is given again would take a dictionary from the rows that name it.
     if let next = record.nextNumber {
-      var cursor = try transaction.cursor(tree)
-      let isThere = try cursor.seek(DictionaryRecord.key(id, next))
-      if isThere || cursor.isOnEntry, try cursor.readKey()?.starts(with: id.prefix) ?? false {
-        throw DictionaryRecord.damaged()
-      }
+      if try hasEntry(of: id, from: DictionaryRecord.key(id, next), in: tree) { throw DictionaryRecord.damaged() }
     }
     if record.current == 0 { return NewestDictionary(record: record) }
     guard let dictionary = try storedDictionary(record.current, id) else {
@@ -79,13 +75,14 @@ struct DictionaryCatalog {
   /// Whether anything is stored about the dictionaries of a collection.
   func haveEntries(of id: CollectionID) throws(DatabaseError) -> Bool {
     guard let tree = transaction.tree(named: DictionaryRecord.treeName) else { return false }
-    do {
-      var cursor = try transaction.cursor(tree)
-      let isThere = try cursor.seek(id.prefix)
-      return try (isThere || cursor.isOnEntry) && cursor.readKey()?.starts(with: id.prefix) ?? false
-    } catch {
-      throw transaction.wrap(error)
-    }
+    do { return try hasEntry(of: id, from: id.prefix, in: tree) } catch { throw transaction.wrap(error) }
+  }
+
+  /// Whether a collection has an entry at a key or behind it.
+  private func hasEntry(of id: CollectionID, from key: [UInt8], in tree: Tree) throws -> Bool {
+    var cursor = try transaction.cursor(tree)
+    let isThere = try cursor.seek(key)
+    return try (isThere || cursor.isOnEntry) && cursor.readKey()?.starts(with: id.prefix) ?? false
   }
 
   /// Removes all that is stored about the dictionaries of a collection that is gone.

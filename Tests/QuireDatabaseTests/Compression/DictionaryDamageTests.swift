@@ -144,10 +144,15 @@ import Testing
     let error = #expect(throws: DatabaseError.self) { try db.verify() }
     #expect(error?.code == .damagedRow && error?.message.contains("still to be made") == true)
     #expect(errorCode { try db.write { tx throws in try tx[.blobs].set([1, 2, 3], for: "blob") } } == .damagedRow)
-    // What is there is read and written as before.
+    // What is there is read and written as before, and after reopening.
     #expect(readCode(db) == nil)
     try db.storeNotes(2_000..<2_001)
     try db.close()
+    let again = try folder.open()
+    #expect(readCode(again) == nil)
+    #expect(try again.read { tx throws in try tx[.notes].get("n2000") } != nil)
+    #expect(errorCode { try again.write { tx throws in try tx[.blobs].set([1, 2, 3], for: "blob") } } == .damagedRow)
+    try again.close()
   }
 
   @Test func manyNumbersAreReadWithoutBeingKept() throws {
