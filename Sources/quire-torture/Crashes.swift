@@ -63,7 +63,7 @@ struct Crashes: ParsableCommand {
     }
     let run = TortureRun(seed: seed, kind: exhaustive ? .exhaustive : .random, limits: limits)
     run.isTracing = trace
-    run.work(jobs: jobs ?? Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    run.work(jobs: jobs ?? processorCount)
     let report = run.report
     for failure in report.failures { print("\(failure)\n  replay: \(run.command(failure.seed))") }
     print(report.coverageLine)
@@ -96,6 +96,9 @@ struct Crashes: ParsableCommand {
     print("\(count) seeds ran twice and gave the same trace each time; all together \(String(hash.value, radix: 16))")
   }
 }
+
+/// How many jobs run side by side where nobody says.
+let processorCount = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
 
 /// Writes a line to standard error.
 func note(_ text: String) {

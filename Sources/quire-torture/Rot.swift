@@ -43,7 +43,7 @@ struct Rot: ParsableCommand {
     for kind in sweeps.isEmpty ? RotKind.allCases : sweeps {
       let run = RotRun(kind, try kind.makeSweep())
       let numbers = trial.map { [$0] } ?? Array(stride(from: 0, to: run.trialCount, by: step))
-      let tally = run.work(numbers, jobs: jobs ?? Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+      let tally = run.work(numbers, jobs: jobs ?? processorCount)
       for failure in tally.failures { print("wrong: \(failure.text)\n  replay: \(run.command) \(failure.trial)") }
       print(tally.line(kind.rawValue))
       fflush(nil)

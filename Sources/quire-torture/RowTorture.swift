@@ -5,16 +5,6 @@ import Dispatch
 import QuireTesting
 import Synchronization
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Android)
-  import Android
-#endif
-
 /// `quire-torture rows`.
 struct RowTorture: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -69,7 +59,7 @@ struct RowTorture: ParsableCommand {
     print(told.counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
   }
 
-  private var jobCount: Int { jobs ?? Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+  private var jobCount: Int { jobs ?? processorCount }
 
   /// Sees that lives notice what goes wrong.
   private func runControls(from first: UInt64) throws {
