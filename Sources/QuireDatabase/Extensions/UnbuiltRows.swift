@@ -42,6 +42,13 @@ public final class UnbuiltRows {
     }
   }
 
+  /// The numbers of the first and the last of the rows, of whatever collections; nil if there are none. What the
+  /// extension has of rows between these has come to it before their turn.
+  public var bounds: ClosedRange<RowID>? {
+    guard let first = rows.first?.rowID, let last = rows.last?.rowID else { return nil }
+    return first...last
+  }
+
   /// Calls `body` with each row of the collections that the extension follows, as an insert, and as it is by then: what
   /// the hook itself has removed meanwhile is passed over.
   ///

@@ -110,6 +110,12 @@ public final class FieldReader<Object: Sendable, Metadata: Sendable> {
     return try decoded()
   }
 
+  /// The key of the row that `forEachRow` has come to. Decodes nothing else.
+  public func key() throws -> String {
+    guard loan.isLent else { throw notLent() }
+    return try loan.viewAndKey().key
+  }
+
   /// The row that `forEachRow` has come to.
   public func row() throws -> Row<Object, Metadata> {
     guard loan.isLent else { throw notLent() }

@@ -39,6 +39,9 @@ final class ViewStorage {
     trees = try ViewTrees(store)
   }
 
+  /// Whether somebody follows the steps.
+  var isFollowed: Bool { listeners.contains { $0.value != nil } }
+
   func add(_ listener: any ViewListener) { listeners.append(Listener(value: listener)) }
 
   /// Tells the listeners. What one throws ends the transaction, also if the app goes on after it: the listener would

@@ -138,6 +138,12 @@ struct ViewTrees {
     try rows.value(for: rowID).map(decodeEntries) ?? []
   }
 
+  /// Whether some row with a number between these is in the view. O(log n).
+  func hasRows(in bounds: ClosedRange<RowID>) throws -> Bool {
+    let last = bounds.upperBound.rawValue
+    return try rows.count(from: bounds.lowerBound, upTo: last == .max ? nil : RowID(last + 1)) > 0
+  }
+
   /// The ids of all rows that are in the view. O(n).
   func allRows() throws -> [RowID] {
     var all: [RowID] = []
@@ -160,13 +166,16 @@ struct ViewTrees {
   static func encode(_ entries: [ViewEntry]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(entries.reduce(0) { $0 + 2 + $1.key.count })
-    for entry in entries {
-      assert((4...Int(UInt16.max)).contains(entry.key.count), "the length of an entry's key does not fit two bytes")
-      bytes.append(UInt8(truncatingIfNeeded: entry.key.count))
-      bytes.append(UInt8(truncatingIfNeeded: entry.key.count >> 8))
-      bytes += entry.key
-    }
+    for entry in entries { append(entry.key[...], to: &bytes) }
     return bytes
+  }
+
+  /// Appends the key of an entry, as rows name it.
+  static func append(_ key: ArraySlice<UInt8>, to bytes: inout [UInt8]) {
+    assert((4...Int(UInt16.max)).contains(key.count), "the length of an entry's key does not fit two bytes")
+    bytes.append(UInt8(truncatingIfNeeded: key.count))
+    bytes.append(UInt8(truncatingIfNeeded: key.count >> 8))
+    bytes += key
   }
 
   func decodeEntries(_ bytes: [UInt8]) throws -> [ViewEntry] {

@@ -6,7 +6,7 @@ public import QuireDatabase
 ///
 /// ```swift
 /// let byAlbum = AutoView(
-///   "songs.byAlbum", over: .songs, version: "1", group: { song in song.albumID }, sortKey: { song in song.title })
+///   "songs.byAlbum", over: .songs, version: "1", group: \.albumID, sortKey: \.title)
 /// try db.register(byAlbum)
 /// try db.read { tx in
 ///   let view = try tx.view(byAlbum)

@@ -5,7 +5,16 @@ public import QuireDatabase
 /// Which rows of the parent a filtered view shows, and what of a row that depends on.
 public struct ViewFilter<Object: Sendable, Metadata: Sendable>: Sendable {
   let halves: ChangedHalves
+  /// What of a row tells whether it is shown; nil if only `isIncluded` does.
+  let told: ToldFilter<Object>?
   let isIncluded: @Sendable (String, ViewRow<Object, Metadata>) throws -> Bool
+
+  init(
+    halves: ChangedHalves, told: ToldFilter<Object>? = nil,
+    _ isIncluded: @escaping @Sendable (String, ViewRow<Object, Metadata>) throws -> Bool
+  ) {
+    (self.halves, self.told, self.isIncluded) = (halves, told, isIncluded)
+  }
 
   /// By the key alone.
   public static func byKey(_ isIncluded: @escaping @Sendable (String) throws -> Bool) -> Self {
@@ -27,7 +36,7 @@ public struct ViewFilter<Object: Sendable, Metadata: Sendable>: Sendable {
     _ halves: ChangedHalves = [.object, .metadata],
     _ isIncluded: @escaping @Sendable (_ group: String, ViewRow<Object, Metadata>) throws -> Bool
   ) -> Self {
-    Self(halves: halves, isIncluded: isIncluded)
+    Self(halves: halves, isIncluded)
   }
 }
 

@@ -13,8 +13,8 @@ where Parent.Writer: ViewOwner {
 
   public let store: ExtensionStore
   public let reader: ViewReader<Object, Metadata>
-  private var view: FilteredView<Parent>
-  private let parent: ViewStorage
+  private(set) var view: FilteredView<Parent>
+  let parent: ViewStorage
   let storage: ViewStorage
   /// What the parent's steps have done about the row whose change is on its way.
   private var told: Told?
@@ -73,10 +73,9 @@ where Parent.Writer: ViewOwner {
   public func setFilter(_ filter: ViewFilter<Object, Metadata>, version: String) throws -> Bool {
     guard !version.hasSameBytes(as: view.version), let tx = store.writeTransaction else { return false }
     let new = view.with(filter, version: version)
+    let passing = try passing(filter)
     let groups = try parent.trees.allGroups().map { group in
-      let rows = try parent.members(of: group.name).filter { member in
-        try passes(group.name, member.rowID, filter)
-      }
+      let rows = try passing(parent.members(of: group.name), group.name)
       return GroupArrangement(name: group.name, rows: rows.map { ($0.rowID, $0.entry.order) })
     }
     try tx.savepoint {
@@ -85,6 +84,21 @@ where Parent.Writer: ViewOwner {
       try storage.arrange(groups)
     }
     return true
+  }
+
+  private typealias Members = [(rowID: RowID, entry: ViewEntry)]
+
+  /// What finds those of a group's rows that a filter lets through: by one of their fields, if that tells it.
+  private func passing(_ filter: ViewFilter<Object, Metadata>) throws -> (Members, String) throws -> Members {
+    guard let told = filter.told, let collections = view.family.fewCollections(in: store) else {
+      return { [self] members, group in try members.filter { try passes(group, $0.rowID, filter) } }
+    }
+    let filters = collections.map { FieldFilter(store.readTransaction[$0], told) }
+    return { members, _ in
+      var found: Set<RowID> = []
+      for filter in filters { try filter.forEachPassing(among: members.map(\.rowID)) { found.insert($0) } }
+      return members.filter { found.contains($0.rowID) }
+    }
   }
 
   // MARK: The parent's steps
@@ -154,30 +168,6 @@ where Parent.Writer: ViewOwner {
     defer { storage.isRecording = true }
     guard let rowID = row.rowID else { return }
     try judge(rowID, row.rowKey) { _ in (mayDiffer: true, aspects: []) }
-  }
-
-  public func build(_ rows: UnbuiltRows) throws {
-    // Many rows stand in the group of the parent that the row before stands in.
-    var last: (id: GroupID, name: String)?
-    try rows.forEach { change in
-      guard let rowID = change.rowID else { return }
-      let parentEntries = try parent.trees.entries(of: rowID)
-      if parentEntries.isEmpty { return }
-      // The parent's steps may have brought it in before its turn.
-      guard try storage.trees.entries(of: rowID).isEmpty else { return try build(change) }
-      storage.isRecording = false
-      defer { storage.isRecording = true }
-      // What is handed over is the row as it is, decoded once for all groups.
-      guard let row = reader.row(change) else { return }
-      var own: [ViewEntry] = []
-      for entry in parentEntries {
-        guard let id = entry.group else { throw parent.trees.damaged() }
-        let name = if let last, last.id == id { last.name } else { try parent.trees.name(of: id) }
-        last = (id, name)
-        guard try view.filter.isIncluded(name, row) else { continue }
-        own.append(try storage.insert(rowID, change.rowKey, name, order: entry.order, others: own))
-      }
-    }
   }
 
   /// What a step of the parent's has had judged before, the change that comes may make wrong: a list that the app

@@ -69,15 +69,21 @@ extension ViewRow {
 public struct ViewGrouping<Object: Sendable, Metadata: Sendable>: Sendable {
   let halves: ChangedHalves
   let groups: @Sendable (ViewRow<Object, Metadata>) throws -> [String]
+  /// What of a row tells its group; nil if only `groups` does.
+  let told: ToldGroup<Object>?
 
-  private init(_ halves: ChangedHalves, _ groups: @escaping @Sendable (ViewRow<Object, Metadata>) throws -> [String]) {
+  init(
+    _ halves: ChangedHalves, told: ToldGroup<Object>? = nil,
+    _ groups: @escaping @Sendable (ViewRow<Object, Metadata>) throws -> [String]
+  ) {
     self.halves = halves
+    self.told = told
     self.groups = groups
   }
 
   /// Groups by the key alone; nil leaves the row out. Asked once for each row.
   public static func byKey(_ group: @escaping @Sendable (String) throws -> String?) -> Self {
-    Self([]) { row in try group(row.key).map { [$0] } ?? [] }
+    Self([], told: .byKey(group)) { row in try group(row.key).map { [$0] } ?? [] }
   }
 
   /// Groups by the object; nil leaves the row out. Asked again when the object is stored or touched.
@@ -105,7 +111,7 @@ public struct ViewGrouping<Object: Sendable, Metadata: Sendable>: Sendable {
   }
 
   /// One group, in which every row is.
-  public static func all(in group: String = "") -> Self { Self([]) { _ in [group] } }
+  public static func all(in group: String = "") -> Self { Self([], told: .always(group)) { _ in [group] } }
 }
 
 /// In which order the rows of a group stand, and what of a row that depends on.
@@ -119,9 +125,12 @@ public struct ViewSorting<Object: Sendable, Metadata: Sendable>: Sendable {
 
   let halves: ChangedHalves
   let order: Order
+  /// What of a row tells its sort key; nil if only `order` does, or if rows are compared.
+  let told: ToldOrder<Object>?
 
-  private init(_ halves: ChangedHalves, _ order: Order) {
+  init(_ halves: ChangedHalves, told: ToldOrder<Object>? = nil, _ order: Order) {
     self.halves = halves
+    self.told = told
     self.order = order
   }
 
@@ -132,7 +141,7 @@ public struct ViewSorting<Object: Sendable, Metadata: Sendable>: Sendable {
   }
 
   /// In the order of the keys' bytes.
-  public static func byKey() -> Self { Self([], .keyed { row in bytes(row.key) }) }
+  public static func byKey() -> Self { Self([], told: .byKey, .keyed { row in bytes(row.key) }) }
 
   /// By a sort key made of the object: storing a row compares nothing. Rows with equal keys stand in the order in which
   /// they were inserted into the database. Of a key only the first `ViewLimits.sortKeyByteCount` bytes count.

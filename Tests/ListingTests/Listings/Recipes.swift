@@ -46,7 +46,7 @@ enum MailViews {
     "letters.boxes", over: .letters, version: "1",
     group: { letter in letter.deletionDate == nil ? letter.box : nil }, sortKey: { Descending($0.date) })
 
-  static let unread = FilteredView("letters.unread", of: boxes, version: "1", filter: .byObject { !$0.isRead })
+  static let unread = FilteredView("letters.unread", of: boxes, version: "1", filter: .byField(\.isRead) { !$0 })
 }
 
 extension Indexes where Object == Member, Metadata == NoMetadata {

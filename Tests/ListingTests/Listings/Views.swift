@@ -16,7 +16,7 @@ extension RowCollection where Object == Song, Metadata == NoMetadata {
 extension ViewListings {
   static func register(_ db: Database) throws {
     let byAlbum = AutoView(
-      "songs.byAlbum", over: .songs, version: "1", group: { song in song.albumID }, sortKey: { song in song.title })
+      "songs.byAlbum", over: .songs, version: "1", group: \.albumID, sortKey: \.title)
     try db.register(byAlbum)
     try db.read { tx in
       let view = try tx.view(byAlbum)
@@ -27,7 +27,7 @@ extension ViewListings {
 
   static func registerOnly(_ db: Database) throws -> AutoView<ViewListings.Song, NoMetadata> {
     let byAlbum = AutoView(
-      "songs.byAlbum", over: .songs, version: "1", group: { song in song.albumID }, sortKey: { song in song.title })
+      "songs.byAlbum", over: .songs, version: "1", group: \.albumID, sortKey: \.title)
     try db.register(byAlbum)
     try db.read { tx in
       let view = try tx.view(byAlbum)

@@ -53,7 +53,7 @@ struct Layers {
         "Results", "Families",
       ]),
     Layers(
-      module: "QuireViews", folders: ["Sorting", "Storage", "Views", "Mappings", "Changes", "Screen"]),
+      module: "QuireViews", folders: ["Sorting", "Storage", "Fields", "Views", "Mappings", "Changes", "Screen"]),
     Layers(module: "QuireObservation", folders: ["Queries", "Rows", "Views", "SwiftUI"]),
     // `Core` has the four types that hold each other, databases, connections, transactions and extensions, with what
     // they store; what apps call of them stands above, in extensions.
