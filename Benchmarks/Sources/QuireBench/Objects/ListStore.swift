@@ -49,9 +49,9 @@ final class QuireListStore: ListStore {
   private var mappings: ViewMappings?
 
   private static let list = AutoView(
-    "songs by genre", over: .catalog, version: "1", group: { $0.genre }, sortKey: { $0.rating })
+    "songs by genre", over: .catalog, version: "1", group: \.genre, sortKey: \.rating)
   private static let few = FilteredView(
-    "songs that few play", of: list, filter: .byObject { $0.plays < ListStores.fewPlays })
+    "songs that few play", of: list, filter: .byField(\.plays) { $0 < ListStores.fewPlays })
 
   init(_ folder: String) throws {
     db = try Database(at: "\(folder)/lists.quire", options: Database.Options(durability: .relaxed))
