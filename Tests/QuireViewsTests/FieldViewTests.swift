@@ -135,7 +135,7 @@ extension RowCollection where Object == Track, Metadata == Int {
       Pair(
         "by key", over: family, isPersistent: isPersistent,
         (.byField(\.genre), .byKey()), (.byObject { $0.genre }, .byKey()),
-        (.byField(\.artist) { $0 == "Ann" }, .byObject { $0.artist == "Ann" })),
+        (.byField(\.rating) { $0.sign == .minus }, .byObject { $0.rating.sign == .minus })),
     ]
   }
 
@@ -284,6 +284,68 @@ extension RowCollection where Object == Track, Metadata == Int {
     }
     let byClosure = AutoView("closure", over: songs, group: { $0.genre }, sortKey: { $0.plays })
     #expect(try decoded { try db.register(byClosure) } == count)
+    try db.close()
+  }
+
+  // MARK: Rows that are none of a view's
+
+  private struct Former: Codable, Sendable { var genre: Int }
+
+  /// A database with rows of another type under keys that begin with “old”, in front of and between those of tracks.
+  private func openWithForeignRows(_ folder: TestFolder) throws -> Database {
+    var db = try folder.open()
+    func fill(_ from: Int) throws {
+      try db.write { tx throws in
+        for index in from..<from + 40 {
+          try tx[RowCollection<Former, Int>("tracks")].set(Former(genre: index), for: "old\(index)")
+        }
+      }
+      try db.close()
+      db = try folder.open()
+      var random = SeededRandom(seed: 9)
+      try db.write { tx throws in
+        for index in from..<from + 40 {
+          var track = Track(&random)
+          track.year = index % 4 == 0 ? nil : index
+          try tx[RowCollection<Track, Int>.tracks("tracks")].set(track, for: "new\(index)")
+        }
+      }
+      try db.close()
+      db = try folder.open()
+    }
+    try fill(0)
+    try fill(40)
+    return db
+  }
+
+  @Test("Rows that a view or its parent leaves out are neither decoded nor asked about") func rowsThatAreLeftOut()
+    throws
+  {
+    let folder = try TestFolder()
+    let db = try openWithForeignRows(folder)
+    let tracks = RowCollection<Track, Int>.tracks("tracks")
+    let list = View(
+      "list", over: tracks, grouping: .byKey { $0.hasPrefix("old") ? nil : "new" },
+      sorting: .byFields(.descending(\.year), .ascending(\.rating)))
+    let dated = Filtered("dated", of: list, filter: .byObject { $0.year != nil })
+    // A filter that can only answer for the rows that it is to be asked about.
+    let late = FilteredView(
+      "late", of: dated,
+      filter: .byField(\.year) { year in
+        guard let year else { throw Refused() }
+        return year > 50
+      })
+    for _ in 0..<2 {
+      try db.register(list)
+      try db.register(dated)
+      try db.register(late)
+      try db.read { tx throws in
+        #expect(try tx.view(list).count == 80 && tx.view(dated).count == 60)
+        #expect(try tx.view(late).count == (51..<80).filter { $0 % 4 != 0 }.count)
+        try tx.view(late).trees.checkInvariants()
+      }
+      try db.unregister(extensionNamed: list.name)
+    }
     try db.close()
   }
 

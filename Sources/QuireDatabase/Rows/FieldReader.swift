@@ -94,9 +94,13 @@ public final class FieldReader<Object: Sendable, Metadata: Sendable> {
   ///
   /// - Parameters:
   ///   - rows: what the extension was handed to be built from.
+  ///   - rowIDs: the numbers of those of them that count, ascending; nil for all. Of others nothing is decoded.
   ///   - body: may change trees and values of the extension, too.
-  public func forEachRow(in rows: UnbuiltRows, _ body: (RowID, StoredFields) throws -> Void) throws {
-    try loan.forEachRow(of: .unbuilt(rows), check: { try check() }) { rowID, fields in
+  public func forEachRow(
+    in rows: UnbuiltRows, withIDs rowIDs: [RowID]? = nil, _ body: (RowID, StoredFields) throws -> Void
+  ) throws {
+    assert(rowIDs.map { zip($0, $0.dropFirst()).allSatisfy { $0 < $1 } } ?? true, "numbers of rows do not ascend")
+    try loan.forEachRow(of: .unbuilt(rows, rowIDs), check: { try check() }) { rowID, fields in
       try body(rowID, fields)
       return true
     }

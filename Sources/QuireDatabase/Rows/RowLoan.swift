@@ -43,8 +43,8 @@
     case all(above: RowID?)
     /// Some, in the order given.
     case listed([RowID])
-    /// What an extension is built from.
-    case unbuilt(UnbuiltRows)
+    /// What an extension is built from; of it only the rows with some numbers, which ascend, if there is a list.
+    case unbuilt(UnbuiltRows, [RowID]?)
   }
 
   /// Lends rows until `body` returns false; what is unbuilt, to the end.
@@ -63,8 +63,13 @@
       switch (source, opened.id) {
       case (.listed(let rowIDs), _): try lend(rowIDs, fields, check, body, &failure)
       case (_, nil): opened.noteRead(nil, [])
-      case (.unbuilt(let rows), let id?):
+      case (.unbuilt(let rows, let rowIDs), let id?):
+        var next = 0
         try unsafe rows.forEachRow(of: id, opened.name) { rowID, row, frame in
+          if let rowIDs {
+            while next < rowIDs.count, rowIDs[next] < rowID { next += 1 }
+            guard next < rowIDs.count, rowIDs[next] == rowID else { return }
+          }
           _ = try unsafe lend(rowID, row, frame, fields, check, body, &failure)
         }
       case (.all(let bound), let id?):

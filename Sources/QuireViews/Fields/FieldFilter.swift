@@ -25,16 +25,20 @@ struct FieldFilter<Object: Sendable, Metadata: Sendable> {
   private let reader: FieldReader<Object, Metadata>
   private let finder: RowFinder
 
-  init(_ rows: ReadableRows<Object, Metadata>, _ told: ToldFilter<Object>) {
+  /// Nil if rows of this type do not tell the field.
+  init?(_ rows: ReadableRows<Object, Metadata>, _ told: ToldFilter<Object>) {
     let reader = FieldReader(rows)
+    guard let field = reader.add(told.path) else { return nil }
     self.reader = reader
-    finder = RowFinder(reader.add(told.path), told.isIncluded) { try told.isObjectIncluded(reader.object()) }
+    finder = RowFinder(field, told.isIncluded) { try told.isObjectIncluded(reader.object()) }
   }
 
-  /// Calls `body` with those rows of a step of building that pass.
-  func forEachPassing(in rows: UnbuiltRows, _ body: (RowID) throws -> Void) throws {
+  /// Calls `body` with those rows of a step of building that have one of these numbers, which ascend, and pass.
+  func forEachPassing(in rows: UnbuiltRows, among rowIDs: [RowID], _ body: (RowID) throws -> Void) throws {
     let finder = finder
-    try reader.forEachRow(in: rows) { rowID, fields in if try finder.passes(fields) { try body(rowID) } }
+    try reader.forEachRow(in: rows, withIDs: rowIDs) { rowID, fields in
+      if try finder.passes(fields) { try body(rowID) }
+    }
   }
 
   /// Calls `body` with those of some rows that are in the collection and pass.
@@ -52,13 +56,13 @@ struct FieldFilter<Object: Sendable, Metadata: Sendable> {
 ///
 /// For one thread at a time.
 private final class RowFinder {
-  private let field: Int?
+  private let field: Int
   private let isIncluded: ([UInt8]) throws -> Bool?
   private let isObjectIncluded: () throws -> Bool
   @exclusivity(unchecked) private var bytes: [UInt8] = []
 
   init(
-    _ field: Int?, _ isIncluded: @escaping ([UInt8]) throws -> Bool?, _ isObjectIncluded: @escaping () throws -> Bool
+    _ field: Int, _ isIncluded: @escaping ([UInt8]) throws -> Bool?, _ isObjectIncluded: @escaping () throws -> Bool
   ) {
     (self.field, self.isIncluded, self.isObjectIncluded) = (field, isIncluded, isObjectIncluded)
   }

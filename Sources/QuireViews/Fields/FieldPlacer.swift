@@ -5,7 +5,6 @@ internal import QuireDatabase
 /// What of a row tells the group that it is in.
 enum ToldGroup<Object: Sendable>: Sendable {
   case always(String)
-  case byKey(@Sendable (String) throws -> String?)
   /// A text of the object, which may be nil, and the same of a decoded object.
   case byField(any PartialKeyPath<Object> & Sendable, isOptional: Bool, @Sendable (Object) -> String?)
 
@@ -27,39 +26,45 @@ struct FieldPlacer<Object: Sendable, Metadata: Sendable> {
   private let reader: FieldReader<Object, Metadata>
   private let maker: PlaceMaker
 
+  /// Nil if rows of this type do not tell all of the fields.
+  ///
   /// - Parameter makeGroup: gives the number of a group, which stays the same as long as this is used.
-  init(
+  init?(
     _ rows: ReadableRows<Object, Metadata>, _ group: ToldGroup<Object>, _ order: ToldOrder<Object>,
     makeGroup: @escaping (String) throws -> GroupID
   ) {
     let reader = FieldReader(rows)
+    guard let group = Self.group(group, reader), let order = Self.order(order, reader) else { return nil }
     self.reader = reader
-    maker = PlaceMaker(Self.group(group, reader), Self.order(order, reader), makeGroup)
+    maker = PlaceMaker(group, order, makeGroup)
   }
 
   private static func group(
     _ group: ToldGroup<Object>, _ reader: FieldReader<Object, Metadata>
-  ) -> PlaceMaker.Group {
+  ) -> PlaceMaker.Group? {
     switch group {
     case .always(let name): PlaceMaker.Group(field: nil, isOptional: false) { name }
-    case .byKey(let group): PlaceMaker.Group(field: nil, isOptional: false) { try group(reader.key()) }
     case .byField(let path, let isOptional, let group):
-      PlaceMaker.Group(field: reader.add(path), isOptional: isOptional) { try group(reader.object()) }
+      reader.add(path).map { field in
+        PlaceMaker.Group(field: field, isOptional: isOptional) { try group(reader.object()) }
+      }
     }
   }
 
   private static func order(
     _ order: ToldOrder<Object>, _ reader: FieldReader<Object, Metadata>
-  ) -> [PlaceMaker.SortPart] {
+  ) -> [PlaceMaker.SortPart]? {
     switch order {
-    case .byKey:
-      [PlaceMaker.SortPart(field: nil, isDescending: false) { try reader.key().append(to: &$0) }]
+    case .byKey: return [PlaceMaker.SortPart(field: nil, isDescending: false) { try reader.key().append(to: &$0) }]
     case .byFields(let fields):
-      fields.map { field in
-        PlaceMaker.SortPart(field: reader.add(field.path), isDescending: field.isDescending) {
-          field.append(try reader.object(), to: &$0)
+      let parts = fields.compactMap { part in
+        reader.add(part.path).map { field in
+          PlaceMaker.SortPart(field: field, isDescending: part.isDescending) {
+            part.append(try reader.object(), to: &$0)
+          }
         }
       }
+      return parts.count == fields.count ? parts : nil
     }
   }
 

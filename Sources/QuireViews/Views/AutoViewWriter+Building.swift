@@ -17,9 +17,12 @@ extension AutoViewWriter {
     else { return false }
     storage.isRecording = false
     defer { storage.isRecording = true }
+    let placers = collections.compactMap { collection in
+      FieldPlacer(store.readTransaction[collection], group, order, makeGroup: storage.makeGroup)
+    }
+    guard placers.count == collections.count else { return false }
     var batch = EntryBatch()
-    for collection in collections {
-      let placer = FieldPlacer(store.readTransaction[collection], group, order, makeGroup: storage.makeGroup)
+    for placer in placers {
       try placer.forEachPlace(in: rows) { rowID, group, sortKey in batch.append(rowID, group, sortKey: sortKey) }
     }
     try batch.store(in: storage.trees)

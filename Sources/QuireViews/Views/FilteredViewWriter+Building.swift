@@ -17,20 +17,20 @@ extension FilteredViewWriter {
     guard let told = view.filter.told, !storage.isFollowed, let bounds = rows.bounds,
       try !storage.trees.hasRows(in: bounds), let collections = view.family.fewCollections(in: store)
     else { return false }
-    var passing: [RowID] = []
-    for collection in collections {
-      let filter = FieldFilter(store.readTransaction[collection], told)
-      try filter.forEachPassing(in: rows) { passing.append($0) }
+    let filters = collections.compactMap { FieldFilter(store.readTransaction[$0], told) }
+    guard filters.count == collections.count else { return false }
+    let shown = try shownByParent(bounds)
+    // Rows that the parent does not show are none of the filter's.
+    let rowIDs = shown.map(\.rowID)
+    var passing: Set<RowID> = []
+    for filter in filters {
+      try filter.forEachPassing(in: rows, among: rowIDs) { rowID in
+        assert(!passing.contains(rowID), "a row is of two collections")
+        passing.insert(rowID)
+      }
     }
-    var shown: [(rowID: RowID, entries: [ViewEntry])] = []
-    try parent.trees.rows.withValues(for: passing) { index, bytes in
-      guard let bytes else { return }
-      shown.append(
-        (passing[index], try parent.trees.decodeEntries(unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) })))
-    }
-    assert(Set(passing).count == passing.count, "a row is of two collections")
     var (batch, groups) = (EntryBatch(), [GroupID: GroupID]())
-    for (rowID, entries) in shown {
+    for (rowID, entries) in shown where passing.contains(rowID) {
       for entry in entries {
         guard let id = entry.group else { throw parent.trees.damaged() }
         let own = try groups[id] ?? storage.makeGroup(parent.trees.name(of: id))
@@ -40,6 +40,17 @@ extension FilteredViewWriter {
     }
     try batch.store(in: storage.trees)
     return true
+  }
+
+  /// The rows of a part of the numbers that the parent shows, in their order, with its entries of them.
+  private func shownByParent(_ bounds: ClosedRange<RowID>) throws -> [(rowID: RowID, entries: [ViewEntry])] {
+    var shown: [(rowID: RowID, entries: [ViewEntry])] = []
+    try parent.trees.rows.forEach(from: bounds.lowerBound) { rowID, bytes in
+      guard rowID <= bounds.upperBound else { return false }
+      shown.append((rowID, try parent.trees.decodeEntries(unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) })))
+      return true
+    }
+    return shown
   }
 
   private func takeOneByOne(_ rows: UnbuiltRows) throws {

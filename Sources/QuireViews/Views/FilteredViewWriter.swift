@@ -93,7 +93,10 @@ where Parent.Writer: ViewOwner {
     guard let told = filter.told, let collections = view.family.fewCollections(in: store) else {
       return { [self] members, group in try members.filter { try passes(group, $0.rowID, filter) } }
     }
-    let filters = collections.map { FieldFilter(store.readTransaction[$0], told) }
+    let filters = collections.compactMap { FieldFilter(store.readTransaction[$0], told) }
+    guard filters.count == collections.count else {
+      return { [self] members, group in try members.filter { try passes(group, $0.rowID, filter) } }
+    }
     return { members, _ in
       var found: Set<RowID> = []
       for filter in filters { try filter.forEachPassing(among: members.map(\.rowID)) { found.insert($0) } }

@@ -53,9 +53,12 @@ extension ViewFilter {
   public static func byField<Value: SortKey>(
     _ path: any KeyPath<Object, Value> & Sendable, where isIncluded: @escaping @Sendable (Value) throws -> Bool
   ) -> Self {
+    // Of numbers that are equal, and of those that are none, several have the same bytes.
+    let (none, zero) = (Value.unorderedBytes, 0.0.sortBytes)
     let told = ToldFilter<Object>(path: path) { bytes in
+      if let none, bytes == none || bytes.suffix(zero.count) == zero[...] { return nil }
       // Not of every type a value comes back from its bytes.
-      try Value.fromSortBytes(bytes).map(isIncluded)
+      return try Value.fromSortBytes(bytes).map(isIncluded)
     } isObjectIncluded: { object in
       try isIncluded(object[keyPath: path])
     }

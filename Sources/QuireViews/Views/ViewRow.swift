@@ -83,7 +83,7 @@ public struct ViewGrouping<Object: Sendable, Metadata: Sendable>: Sendable {
 
   /// Groups by the key alone; nil leaves the row out. Asked once for each row.
   public static func byKey(_ group: @escaping @Sendable (String) throws -> String?) -> Self {
-    Self([], told: .byKey(group)) { row in try group(row.key).map { [$0] } ?? [] }
+    Self([]) { row in try group(row.key).map { [$0] } ?? [] }
   }
 
   /// Groups by the object; nil leaves the row out. Asked again when the object is stored or touched.
