@@ -19,38 +19,21 @@ extension FilteredViewWriter {
     else { return false }
     let filters = collections.compactMap { FieldFilter(store.readTransaction[$0], told) }
     guard filters.count == collections.count else { return false }
-    let shown = try shownByParent(bounds)
     // Rows that the parent does not show are none of the filter's.
-    let rowIDs = shown.map(\.rowID)
-    var passing: Set<RowID> = []
-    for filter in filters {
-      try filter.forEachPassing(in: rows, among: rowIDs) { rowID in
-        assert(!passing.contains(rowID), "a row is of two collections")
-        passing.insert(rowID)
-      }
-    }
+    let shown = try ShownRows(bounds, in: parent.trees)
+    var passing: [RowID] = []
+    for filter in filters { try filter.forEachPassing(in: rows, among: shown.rowIDs) { passing.append($0) } }
+    if filters.count > 1 { passing.sort() }
+    assert(zip(passing, passing.dropFirst()).allSatisfy { $0 < $1 }, "a row is of two collections")
     var (batch, groups) = (EntryBatch(), [GroupID: GroupID]())
-    for (rowID, entries) in shown where passing.contains(rowID) {
-      for entry in entries {
-        guard let id = entry.group else { throw parent.trees.damaged() }
-        let own = try groups[id] ?? storage.makeGroup(parent.trees.name(of: id))
-        groups[id] = own
-        batch.append(rowID, own, order: entry.key[4...])
-      }
+    try shown.forEach(passing, in: parent.trees) { rowID, entry in
+      guard let id = entry.group else { throw parent.trees.damaged() }
+      let own = try groups[id] ?? storage.makeGroup(parent.trees.name(of: id))
+      groups[id] = own
+      batch.append(rowID, own, order: entry.key[4...])
     }
     try batch.store(in: storage.trees)
     return true
-  }
-
-  /// The rows of a part of the numbers that the parent shows, in their order, with its entries of them.
-  private func shownByParent(_ bounds: ClosedRange<RowID>) throws -> [(rowID: RowID, entries: [ViewEntry])] {
-    var shown: [(rowID: RowID, entries: [ViewEntry])] = []
-    try parent.trees.rows.forEach(from: bounds.lowerBound) { rowID, bytes in
-      guard rowID <= bounds.upperBound else { return false }
-      shown.append((rowID, try parent.trees.decodeEntries(unsafe bytes.withUnsafeBytes { unsafe [UInt8]($0) })))
-      return true
-    }
-    return shown
   }
 
   private func takeOneByOne(_ rows: UnbuiltRows) throws {
@@ -73,6 +56,42 @@ extension FilteredViewWriter {
         guard try view.filter.isIncluded(name, row) else { continue }
         own.append(try storage.insert(rowID, change.rowKey, name, order: entry.order, others: own))
       }
+    }
+  }
+}
+
+/// The rows of a part of the numbers that a view shows, and where they stand, as it is stored.
+///
+/// Invariant: `rowIDs` ascend, and each has its bytes in `bytes`, from the end of those before it to its own end.
+private struct ShownRows {
+  private(set) var rowIDs: [RowID] = []
+  private var ends: [Int] = []
+  private var bytes: [UInt8] = []
+
+  private init() {}
+
+  init(_ bounds: ClosedRange<RowID>, in trees: ViewTrees) throws {
+    var found = Self()
+    try trees.rows.forEach(from: bounds.lowerBound) { rowID, entries in
+      guard rowID <= bounds.upperBound else { return false }
+      // Out of order, what follows would not be found.
+      if let last = found.rowIDs.last, rowID <= last { throw trees.damaged() }
+      found.rowIDs.append(rowID)
+      unsafe entries.withUnsafeBytes { unsafe found.bytes.append(contentsOf: $0) }
+      found.ends.append(found.bytes.count)
+      return true
+    }
+    self = found
+  }
+
+  /// Calls `body` with each entry of some of the rows, which ascend.
+  func forEach(_ some: [RowID], in trees: ViewTrees, _ body: (RowID, ViewEntry) throws -> Void) throws {
+    var index = 0
+    for rowID in some {
+      while index < rowIDs.count, rowIDs[index] < rowID { index += 1 }
+      guard index < rowIDs.count, rowIDs[index] == rowID else { continue }
+      let start = index == 0 ? 0 : ends[index - 1]
+      for entry in try trees.decodeEntries(Array(bytes[start..<ends[index]])) { try body(rowID, entry) }
     }
   }
 }
