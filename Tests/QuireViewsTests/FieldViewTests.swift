@@ -401,6 +401,28 @@ extension RowCollection where Object == Track, Metadata == Int {
     try db.close()
   }
 
+  @Test("Of a parent that has two rows in one place the building says that it is damaged") func forgedParents() throws {
+    let folder = try TestFolder()
+    let db = try folder.open()
+    let tracks = RowCollection<Track, Int>.tracks("tracks")
+    var random = SeededRandom(seed: 4)
+    try change(db, [tracks], &random, count: 60)
+    let list = View("list", over: tracks, grouping: .all(), sorting: .byFields(.ascending(\.rating)))
+    try db.register(list)
+    try db.write { tx throws in
+      let trees = try tx.access(to: list).followed.storage.trees
+      let rowIDs = try trees.allRows()
+      try trees.rows.put(ViewTrees.encode(trees.entries(of: rowIDs[3])), for: rowIDs[5])
+    }
+    let some = Filtered("some", of: list, filter: .byField(\.genre) { _ in true })
+    let error = #expect(throws: DatabaseError.self) { try db.register(some) }
+    let cause = error?.cause as? DatabaseError
+    #expect(error?.code == .extensionFailed && cause?.code == .damagedRow)
+    #expect(cause?.description.contains("“list”") == true)
+    #expect(try db.extensions().map(\.name) == ["list"])
+    try db.close()
+  }
+
   @Test("Rows of another type end in the error that decoding them ends in") func otherTypes() throws {
     struct Other: Codable, Sendable { var genre: Int }
     let folder = try TestFolder()

@@ -6,7 +6,7 @@ internal import QuireDatabase
 /// order, so that neighbours come to the same page one after the other.
 ///
 /// Invariants:
-/// 1. Entries of one row follow one another, and none is in two groups of one number.
+/// 1. Entries of one row follow one another.
 /// 2. Each is a part of `keys`, from `start` to `end`.
 struct EntryBatch {
   private struct Entry {
@@ -20,8 +20,6 @@ struct EntryBatch {
 
   private var keys: [UInt8] = []
   private var entries: [Entry] = []
-
-  var isEmpty: Bool { entries.isEmpty }
 
   /// Adds an entry of a row in a group that is sorted by keys.
   mutating func append(_ rowID: RowID, _ group: GroupID, sortKey: [UInt8]) {
@@ -52,7 +50,11 @@ struct EntryBatch {
   }
 
   /// Puts the entries into the trees, and forgets them.
-  mutating func store(in trees: ViewTrees) throws {
+  ///
+  /// - Parameters:
+  ///   - trees: the view's.
+  ///   - source: what the orders are taken from: it is damaged if it has two entries in one place.
+  mutating func store(in trees: ViewTrees, from source: ViewTrees) throws {
     try storeRows(in: trees)
     let keys = keys
     entries.sort { left, right in
@@ -60,10 +62,9 @@ struct EntryBatch {
       if left.word != right.word { return left.word < right.word }
       return keys[left.start..<left.end].lexicographicallyPrecedes(keys[right.start..<right.end])
     }
-    assert(
-      zip(entries, entries.dropFirst()).allSatisfy {
-        keys[$0.start..<$0.end].lexicographicallyPrecedes(keys[$1.start..<$1.end])
-      }, "two entries of a batch have one key")
+    for (left, right) in zip(entries, entries.dropFirst()) where left.word == right.word && left.group == right.group {
+      if keys[left.start..<left.end] == keys[right.start..<right.end] { throw source.damaged() }
+    }
     var (key, value): ([UInt8], [UInt8]) = ([], [])
     for entry in entries {
       key.removeAll(keepingCapacity: true)

@@ -25,7 +25,7 @@ extension AutoViewWriter {
     for placer in placers {
       try placer.forEachPlace(in: rows) { rowID, group, sortKey in batch.append(rowID, group, sortKey: sortKey) }
     }
-    try batch.store(in: storage.trees)
+    try batch.store(in: storage.trees, from: storage.trees)
     return true
   }
 }

@@ -24,7 +24,7 @@ extension FilteredViewWriter {
     var passing: [RowID] = []
     for filter in filters { try filter.forEachPassing(in: rows, among: shown.rowIDs) { passing.append($0) } }
     if filters.count > 1 { passing.sort() }
-    assert(zip(passing, passing.dropFirst()).allSatisfy { $0 < $1 }, "a row is of two collections")
+    assert(zip(passing, passing.dropFirst()).allSatisfy { $0 < $1 }, "a row is in two collections")
     var (batch, groups) = (EntryBatch(), [GroupID: GroupID]())
     try shown.forEach(passing, in: parent.trees) { rowID, entry in
       guard let id = entry.group else { throw parent.trees.damaged() }
@@ -32,7 +32,7 @@ extension FilteredViewWriter {
       groups[id] = own
       batch.append(rowID, own, order: entry.key[4...])
     }
-    try batch.store(in: storage.trees)
+    try batch.store(in: storage.trees, from: parent.trees)
     return true
   }
 
