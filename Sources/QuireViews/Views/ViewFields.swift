@@ -68,7 +68,7 @@ extension ViewFilter {
 
 extension AutoView {
   /// Describes a view over one collection that groups and sorts by fields of the object: as with closures that return
-  /// these, but for what ``ViewGrouping/byField(_:)`` says.
+  /// these, and without decoding rows that are there, as `byField` of ``ViewGrouping`` says.
   public init<Key: SortKey>(
     _ name: String, over collection: RowCollection<Object, Metadata>, version: String = "",
     group: any KeyPath<Object, String> & Sendable, sortKey: any KeyPath<Object, Key> & Sendable
