@@ -9,13 +9,6 @@ struct ToldFilter<Object: Sendable>: Sendable {
   let isIncluded: @Sendable ([UInt8]) throws -> Bool?
   /// The same of a decoded object.
   let isObjectIncluded: @Sendable (Object) throws -> Bool
-
-  init(
-    path: any PartialKeyPath<Object> & Sendable, isIncluded: @escaping @Sendable ([UInt8]) throws -> Bool?,
-    isObjectIncluded: @escaping @Sendable (Object) throws -> Bool
-  ) {
-    (self.path, self.isIncluded, self.isObjectIncluded) = (path, isIncluded, isObjectIncluded)
-  }
 }
 
 /// Finds the rows of a collection that a filter lets through. A row is decoded if it does not tell the field.

@@ -60,7 +60,7 @@ struct FieldPlacer<Object: Sendable, Metadata: Sendable> {
       let parts = fields.compactMap { part in
         reader.add(part.path).map { field in
           PlaceMaker.SortPart(field: field, isDescending: part.isDescending) {
-            part.append(try reader.object(), to: &$0)
+            part.append(try reader.object(), &$0)
           }
         }
       }
@@ -102,11 +102,14 @@ private final class PlaceMaker {
     let group: GroupID?
   }
 
+  /// Of a hash so many bits choose the place of a group.
+  private static let placeBitCount = 6
+
   private let group: Group
   private let parts: [SortPart]
   private let makeGroup: (String) throws -> GroupID
   /// The last group for each of some hashes of bytes.
-  @exclusivity(unchecked) private var known = [Known?](repeating: nil, count: 64)
+  @exclusivity(unchecked) private var known = [Known?](repeating: nil, count: 1 << placeBitCount)
   @exclusivity(unchecked) private var groupBytes: [UInt8] = []
   @exclusivity(unchecked) private var sortKey: [UInt8] = []
 
@@ -129,7 +132,8 @@ private final class PlaceMaker {
       if isTold == nil {
         try unsafe part.ask(&sortKey)
       } else if part.isDescending {
-        unsafe sortKey.turnAround(from: start)
+        // As `Descending` does it.
+        for index in unsafe start..<sortKey.count { unsafe sortKey[index] = ~sortKey[index] }
       }
     }
     try unsafe body(rowID, id, sortKey)
@@ -145,7 +149,7 @@ private final class PlaceMaker {
     let bytes = unsafe groupBytes
     // FNV-1a, of which the upper bits are the best.
     let hash = bytes.reduce(14_695_981_039_346_656_037 as UInt64) { ($0 ^ UInt64($1)) &* 1_099_511_628_211 }
-    let place = Int(hash >> 58)
+    let place = Int(hash >> UInt64(64 - Self.placeBitCount))
     if let found = unsafe known[place], found.bytes == bytes { return found.group }
     guard let name = group.isOptional ? String?.fromSortBytes(bytes) : String.fromSortBytes(bytes) else {
       return try group.ask().map(makeGroup)

@@ -6,34 +6,23 @@ public import QuireDatabase
 public struct SortField<Object: Sendable>: Sendable {
   let path: any PartialKeyPath<Object> & Sendable
   let isDescending: Bool
-  /// Appends the sort bytes of the field.
-  private let appendField: @Sendable (Object, inout [UInt8]) -> Void
+  /// Appends what the field of an object adds to its sort key.
+  let append: @Sendable (Object, inout [UInt8]) -> Void
 
-  private init<Value: SortKey>(_ path: any KeyPath<Object, Value> & Sendable, isDescending: Bool) {
-    self.path = path
-    self.isDescending = isDescending
-    appendField = { object, bytes in object[keyPath: path].append(to: &bytes) }
+  private init(
+    _ path: any PartialKeyPath<Object> & Sendable, isDescending: Bool,
+    append: @escaping @Sendable (Object, inout [UInt8]) -> Void
+  ) {
+    (self.path, self.isDescending, self.append) = (path, isDescending, append)
   }
 
   /// The least first.
   public static func ascending<Value: SortKey>(_ path: any KeyPath<Object, Value> & Sendable) -> Self {
-    Self(path, isDescending: false)
+    Self(path, isDescending: false) { object, bytes in object[keyPath: path].append(to: &bytes) }
   }
 
   /// The greatest first.
   public static func descending<Value: SortKey>(_ path: any KeyPath<Object, Value> & Sendable) -> Self {
-    Self(path, isDescending: true)
+    Self(path, isDescending: true) { object, bytes in Descending(object[keyPath: path]).append(to: &bytes) }
   }
-
-  /// Appends what the field of an object adds to its sort key.
-  func append(_ object: Object, to sortKey: inout [UInt8]) {
-    let start = sortKey.count
-    appendField(object, &sortKey)
-    if isDescending { sortKey.turnAround(from: start) }
-  }
-}
-
-extension [UInt8] {
-  /// Turns the order of the last bytes around.
-  mutating func turnAround(from start: Int) { for index in start..<count { self[index] = ~self[index] } }
 }

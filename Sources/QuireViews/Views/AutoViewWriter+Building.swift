@@ -30,11 +30,13 @@ extension AutoViewWriter {
   }
 }
 
+/// Over more collections than these, going through the rows of a step once for each takes longer than decoding them.
+private let mostCollections = 4
+
 extension CollectionFamily {
-  /// Its collections in a transaction; nil if they are so many that going through rows once for each takes longer than
-  /// decoding the rows.
+  /// Its collections in a transaction; nil if they are too many for fields to be read.
   func fewCollections(in store: ExtensionStore) -> [RowCollection<Object, Metadata>]? {
     let names = names(in: store.readTransaction)
-    return names.count <= 4 ? names.compactMap { collection(named: $0) } : nil
+    return names.count <= mostCollections ? names.compactMap { collection(named: $0) } : nil
   }
 }

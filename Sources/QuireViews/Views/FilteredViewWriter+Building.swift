@@ -14,11 +14,9 @@ extension FilteredViewWriter {
   /// have to be asked one by one.
   private func takeByField(_ rows: UnbuiltRows) throws -> Bool {
     // The parent's steps may have brought some in before their turn.
-    guard let told = view.filter.told, !storage.isFollowed, let bounds = rows.bounds,
-      try !storage.trees.hasRows(in: bounds), let collections = view.family.fewCollections(in: store)
+    guard !storage.isFollowed, let bounds = rows.bounds, try !storage.trees.hasRows(in: bounds),
+      let filters = fieldFilters(view.filter)
     else { return false }
-    let filters = collections.compactMap { FieldFilter(store.readTransaction[$0], told) }
-    guard filters.count == collections.count else { return false }
     // Rows that the parent does not show are none of the filter's.
     let shown = try ShownRows(bounds, in: parent.trees)
     var passing: [RowID] = []
@@ -36,6 +34,13 @@ extension FilteredViewWriter {
     return true
   }
 
+  /// What asks a filter about stored rows, collection by collection; nil if fields do not tell what it asks.
+  func fieldFilters(_ filter: ViewFilter<Object, Metadata>) -> [FieldFilter<Object, Metadata>]? {
+    guard let told = filter.told, let collections = view.family.fewCollections(in: store) else { return nil }
+    let filters = collections.compactMap { FieldFilter(store.readTransaction[$0], told) }
+    return filters.count == collections.count ? filters : nil
+  }
+
   private func takeOneByOne(_ rows: UnbuiltRows) throws {
     // Many rows stand in the group of the parent that the row before stands in.
     var last: (id: GroupID, name: String)?
@@ -45,7 +50,6 @@ extension FilteredViewWriter {
       if parentEntries.isEmpty { return }
       // The parent's steps may have brought it in before its turn.
       guard try storage.trees.entries(of: rowID).isEmpty else { return try build(change) }
-      storage.isRecording = false
       // What is handed over is the row as it is, decoded once for all groups.
       guard let row = reader.row(change) else { return }
       var own: [ViewEntry] = []

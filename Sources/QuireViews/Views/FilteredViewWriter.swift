@@ -73,7 +73,7 @@ where Parent.Writer: ViewOwner {
   public func setFilter(_ filter: ViewFilter<Object, Metadata>, version: String) throws -> Bool {
     guard !version.hasSameBytes(as: view.version), let tx = store.writeTransaction else { return false }
     let new = view.with(filter, version: version)
-    let passing = try passing(filter)
+    let passing = passing(filter)
     let groups = try parent.trees.allGroups().map { group in
       let rows = try passing(parent.members(of: group.name), group.name)
       return GroupArrangement(name: group.name, rows: rows.map { ($0.rowID, $0.entry.order) })
@@ -89,12 +89,8 @@ where Parent.Writer: ViewOwner {
   private typealias Members = [(rowID: RowID, entry: ViewEntry)]
 
   /// What finds those of a group's rows that a filter lets through: by one of their fields, if that tells it.
-  private func passing(_ filter: ViewFilter<Object, Metadata>) throws -> (Members, String) throws -> Members {
-    guard let told = filter.told, let collections = view.family.fewCollections(in: store) else {
-      return { [self] members, group in try members.filter { try passes(group, $0.rowID, filter) } }
-    }
-    let filters = collections.compactMap { FieldFilter(store.readTransaction[$0], told) }
-    guard filters.count == collections.count else {
+  private func passing(_ filter: ViewFilter<Object, Metadata>) -> (Members, String) throws -> Members {
+    guard let filters = fieldFilters(filter) else {
       return { [self] members, group in try members.filter { try passes(group, $0.rowID, filter) } }
     }
     return { members, _ in
@@ -167,8 +163,9 @@ where Parent.Writer: ViewOwner {
   }
 
   public func build(_ row: RowChange) throws {
+    let wasRecording = storage.isRecording
     storage.isRecording = false
-    defer { storage.isRecording = true }
+    defer { storage.isRecording = wasRecording }
     guard let rowID = row.rowID else { return }
     try judge(rowID, row.rowKey) { _ in (mayDiffer: true, aspects: []) }
   }

@@ -31,15 +31,13 @@ extension ViewSorting {
   ///
   /// Of objects whose type is ``QuireDatabase/SynthesizedCodable`` the rows that are there are not decoded when the
   /// view is built, if their groups are told by fields or keys as well: that takes a fraction of the time.
-  public static func byFields(_ fields: SortField<Object>...) -> Self { byFields(fields) }
-
-  static func byFields(_ fields: [SortField<Object>]) -> Self {
+  public static func byFields(_ fields: SortField<Object>...) -> Self {
     Self(
       .object, told: .byFields(fields),
       .keyed { row in
         let object = try row.object
         var sortKey: [UInt8] = []
-        for field in fields { field.append(object, to: &sortKey) }
+        for field in fields { field.append(object, &sortKey) }
         return sortKey
       })
   }
