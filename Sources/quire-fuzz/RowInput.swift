@@ -32,6 +32,7 @@ enum RowInput {
     let upgraded = RowCoder<Song>.binary.upgrading(from: FuzzNote.self) { .numbered($0.path.utf8.count) }
     add("upgraded", upgraded, Song.numbered(3))
     add("decimal", .binary, [Decimal(string: "12.5"), nil])
+    probes.append(DirectProbe())
     return probes
   }()
 
@@ -114,6 +115,56 @@ private struct ValueProbe<Value: Equatable & Sendable>: RowProbe {
     }
     context.checkInvariants()
     try demand(other == value, "\(name) comes back as another value")
+  }
+}
+
+/// A type that is decoded without its `init(from:)`: what comes of it must be what `init(from:)` makes, or its error.
+private struct DirectProbe: RowProbe {
+  /// A bit of everything, in an order that leaves gaps between properties.
+  private struct Marked: SynthesizedCodable, Sendable {
+    var flag: Bool, count: Int, maybeFlag: Bool?, text: String, small: Int8, maybeText: String?, date: Date
+    var maybeNumber: Double?, id: UUID, maybeID: UUID?, wide: UInt64?, data: Data, bytes: [UInt8]?, float: Float
+    var kind: Everything.Kind?, inner: Everything.Inner, tags: [String], last: Bool?
+  }
+
+  let name = "direct"
+  private let coder = RowCoder<Marked>.binary
+  private let schema: RowSchema
+  private let sample: [UInt8]
+
+  init() {
+    let value = Marked(
+      flag: true, count: -5, maybeFlag: false, text: "text of ü", small: -1,
+      maybeText: "a longer one than fits in place",
+      date: Date(timeIntervalSinceReferenceDate: 1.5), maybeNumber: 0.5, id: Everything.sample.id, maybeID: nil,
+      wide: .max, data: Data(0..<20), bytes: [1, 2], float: 2.5, kind: .pair(1, .plain),
+      inner: .init(a: 1, b: 2, c: [:]),
+      tags: ["a"], last: nil)
+    let context = RowCodingContext(schema: RowSchema())
+    var bytes: [UInt8] = []
+    try? coder.encode(value, into: &bytes, context)
+    (schema, sample) = (context.schema, bytes)
+  }
+
+  func seed() throws -> [UInt8] { sample }
+
+  func run(_ bytes: [UInt8]) throws {
+    let context = RowCodingContext(schema: schema)
+    // The first ones are decoded both ways.
+    for _ in 0..<10 { _ = try sample.withUnsafeBytes { try coder.decode($0, context) } }
+    let value = try step("decoding \(name)") { try bytes.withUnsafeBytes { try coder.decode($0, context) } }
+    context.checkInvariants()
+    let whole = try step("decoding \(name) by its init(from:)") {
+      try context.decodingWhole { try bytes.withUnsafeBytes { try coder.decode($0, context) } }
+    }
+    try demand((value == nil) == (whole == nil), "\(name) is a value in one way only")
+    guard let value, let whole else { return }
+    // What its bytes are: what is not a number is not equal to itself. Dictionaries have no order.
+    guard value.inner.c.count < 2, whole.inner.c.count < 2 else { return }
+    var (own, other): ([UInt8], [UInt8]) = ([], [])
+    try coder.encode(value, into: &own, context)
+    try coder.encode(whole, into: &other, context)
+    try demand(own == other, "\(name) is another value than its init(from:) makes")
   }
 }
 

@@ -283,7 +283,7 @@ extension RowCollection where Object == Track, Metadata == Int {
       for (_, row) in try tx.view(some).rows(in: "g4") { #expect(try row.object.plays == 4) }
     }
     let byClosure = AutoView("closure", over: songs, group: { $0.genre }, sortKey: { $0.plays })
-    #expect(try decoded { try db.register(byClosure) } == count)
+    #expect(try decoded { try db.register(byClosure) } >= count)
     try db.close()
   }
 

@@ -84,7 +84,7 @@ struct PlainField {
 }
 
 /// An optional, whatever it is of.
-private protocol AnyOptional {
+protocol AnyOptional {
   static var wrappedType: Any.Type { get }
   /// What it holds.
   var held: Any? { get }

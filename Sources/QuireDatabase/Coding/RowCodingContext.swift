@@ -11,7 +11,7 @@
 /// Used by one thread at a time, and for as many rows as the transaction has, so that coding a row allocates nothing
 /// beyond what the value itself needs. A coder that is called back into while it codes, because an `encode(to:)` or
 /// `init(from:)` uses the database itself, codes the inner row with scratch memory of its own.
-package final class RowCodingContext {
+@safe package final class RowCodingContext {
   private let names: FieldNames
   /// The collection whose rows are coded.
   let collection: String
@@ -23,6 +23,11 @@ package final class RowCodingContext {
   private var jsonDecoder: JSONDecoder?
   private var propertyListEncoder: PropertyListEncoder?
   private var propertyListDecoder: PropertyListDecoder?
+  /// How types are decoded directly, and the one that was asked for last, nil if it is not.
+  private var direct: [ObjectIdentifier: DirectDecoding] = [:]
+  @exclusivity(unchecked) private var lastDirectType: ObjectIdentifier?
+  @exclusivity(unchecked) private var lastDirect: Unmanaged<DirectDecoding>?
+  private var isDecodingWhole = false
 
   /// Starts with the names of fields that rows on disk may use.
   package init(schema: RowSchema, of collection: String = "") {
@@ -97,12 +102,67 @@ package final class RowCodingContext {
     return unsafe try fresh.decodeRow(type, bytes)
   }
 
+  /// Makes the value whose binary form `bytes` is at `place`, where there is none; on an error there is none
+  /// afterwards.
+  @inline(__always) func decodeBinary<Value: Codable>(
+    _ type: Value.Type, _ bytes: UnsafeRawBufferPointer, into place: UnsafeMutableRawPointer
+  ) throws {
+    let isKnown = unsafe lastDirectType == ObjectIdentifier(type)
+    let direct = unsafe isKnown ? lastDirect : directDecoding(of: type)
+    if let direct = unsafe direct {
+      let isMade = unsafe direct._withUnsafeGuaranteedRef { unsafe $0.decode(bytes, self, names, into: place) }
+      if !isMade { try unsafe decodeWhole(type, bytes, direct.takeUnretainedValue(), into: place) }
+    } else {
+      unsafe place.initializeMemory(as: type, to: try decodeBinary(type, bytes))
+    }
+  }
+
+  /// Makes the value by its `init(from:)`, and where it is time compares it with what direct decoding makes.
+  @inline(never) private func decodeWhole<Value: Codable>(
+    _ type: Value.Type, _ bytes: UnsafeRawBufferPointer, _ direct: DirectDecoding, into place: UnsafeMutableRawPointer
+  ) throws {
+    guard direct.isDue, decoder?.isActive != true else {
+      unsafe place.initializeMemory(as: type, to: try decodeBinary(type, bytes))
+      return
+    }
+    let decoder = decoder ?? RowDecoder(names, watch)
+    self.decoder = decoder
+    let asked = AskedNames()
+    let value = try unsafe decoder.decodeRow(type, bytes, noting: asked)
+    try unsafe direct.check(value, asked, bytes, self, names)
+    unsafe place.initializeMemory(as: type, to: value)
+  }
+
+  /// Owned by the context, as long as it is there.
+  @inline(never) private func directDecoding(of type: any Codable.Type) -> Unmanaged<DirectDecoding>? {
+    if isDecodingWhole { return nil }
+    let id = ObjectIdentifier(type)
+    var decoding = direct[id]
+    if decoding == nil, type is any SynthesizedCodable.Type {
+      decoding = DirectDecoding()
+      direct[id] = decoding
+    }
+    unsafe (lastDirectType, lastDirect) = unsafe (id, decoding.map { unsafe .passUnretained($0) })
+    return unsafe lastDirect
+  }
+
+  /// Calls `body`, in which all rows are decoded by the `init(from:)` of their types.
+  package func decodingWhole<Result>(_ body: () throws -> Result) rethrows -> Result {
+    let former = isDecodingWhole
+    isDecodingWhole = true
+    unsafe (lastDirectType, lastDirect) = (nil, nil)
+    defer { isDecodingWhole = former }
+    return try body()
+  }
+
   /// The value at `head` in the binary form of a value around it.
-  func decodeField<Value: Decodable>(_ type: Value.Type, _ reader: ValueReader, _ head: ValueHead) throws -> Value {
-    if let decoder, !decoder.isActive { return try decoder.decodeField(type, reader, head) }
+  func decodeField<Value: Decodable>(
+    _ type: Value.Type, _ reader: ValueReader, _ head: ValueHead, _ step: PathStep = .none
+  ) throws -> Value {
+    if let decoder, !decoder.isActive { return try decoder.decodeField(type, reader, head, step) }
     let fresh = RowDecoder(names, watch)
     defer { fresh.close() }
-    return try fresh.decodeField(type, reader, head)
+    return try fresh.decodeField(type, reader, head, step)
   }
 
   /// The number of the field called `name`; nil if no row has it by number.

@@ -96,7 +96,10 @@ extension RowDecoder {
       }
     }
     var wanted = WantedField(key, number: number)
-    guard let field = try find(&wanted) else { return nil }
+    guard let field = try find(&wanted) else {
+      if let note = unsafe note, unsafe depth == 1 { note.missing.insert(wanted.name) }
+      return nil
+    }
     if field.number < 128 { unsafe asked.note(field.number) }
     unsafe lastStep = field.step
     unsafe cursor = field.value.end

@@ -15,6 +15,8 @@ final class RowDecoder: Decoder {
   @exclusivity(unchecked) var cursor = 0
   /// What the innermost value has asked for.
   @exclusivity(unchecked) var asked = AskedFields()
+  /// Where it is noted what the value that is the whole row asks for; nil if nobody wants to know.
+  @exclusivity(unchecked) private(set) var note: AskedNames?
   /// The step to the field that was found last.
   @exclusivity(unchecked) var lastStep = PathStep.none
   @exclusivity(unchecked) private(set) var depth = 0
@@ -69,11 +71,22 @@ final class RowDecoder: Decoder {
     return value
   }
 
-  /// Decodes the value at `head` of a row, and nothing else of it.
-  func decodeField<Value: Decodable>(_ type: Value.Type, _ reader: ValueReader, _ head: ValueHead) throws -> Value {
+  /// Decodes a whole row, and notes which fields its type asks for.
+  func decodeRow<Value: Decodable>(
+    _ type: Value.Type, _ bytes: UnsafeRawBufferPointer, noting asked: AskedNames
+  ) throws -> Value {
+    unsafe note = asked
+    defer { unsafe note = nil }
+    return try unsafe decodeRow(type, bytes)
+  }
+
+  /// Decodes the value at `head` of a row, which is at `step`, and nothing else of it.
+  func decodeField<Value: Decodable>(
+    _ type: Value.Type, _ reader: ValueReader, _ head: ValueHead, _ step: PathStep
+  ) throws -> Value {
     unsafe (self.reader, room) = (reader, .ofThread)
     defer { recycle() }
-    let value = try decode(type, head, .none)
+    let value = try decode(type, head, step)
     if unsafe hasSeenDamage { throw damage(.none) }
     return value
   }
@@ -110,6 +123,7 @@ final class RowDecoder: Decoder {
       if unsafe children.count > outerChildren { reclaimChildren(from: outerChildren) }
     }
     let value = try Value(from: self)
+    if let note = unsafe note, unsafe depth == 1 { unsafe note.asked = asked }
     if unsafe head.kind == ValueKind.record && (cursor != head.end || asked.hasJumped) { try checkFields(type) }
     if unsafe children.count > outerChildren { try checkChildren(from: outerChildren, type) }
     return value

@@ -173,7 +173,7 @@ protocol JSONCoded {
     switch self {
     case .binary(let type):
       func decode<Coded: Codable>(_ type: Coded.Type) throws {
-        unsafe place.initializeMemory(as: type, to: try context.decodeBinary(type, bytes))
+        try unsafe context.decodeBinary(type, bytes, into: place)
       }
       try decode(type)
     case .json, .propertyList: try unsafe decodeDocument(bytes, context, into: place)

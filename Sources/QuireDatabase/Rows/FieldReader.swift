@@ -148,7 +148,8 @@ public final class FieldReader<Object: Sendable, Metadata: Sendable> {
 
   /// Decodes the row, and sees whether its fields are what is read of them.
   private func check() throws {
-    let object = try decoded()
+    let context = unsafe handle.state.objectContext.takeUnretainedValue()
+    let object = try context.decodingWhole { try decoded() }
     unsafe loan.isWorthwhile = loan.fields.resolve(object, of: Object.self)
     unsafe loan.fields.begin(loan.objectBytes)
     for (index, source) in sources.enumerated() {
