@@ -75,6 +75,35 @@ import Testing
     #expect(found == things.map { $0 })
   }
 
+  private struct Nothing: Codable, Hashable, Sendable {}
+  /// Types that decode themselves, of no size, with wide alignment, without an order, and with bits to spare.
+  private struct Odd: SynthesizedCodable, Hashable, Sendable {
+    var first: Bool, big: Int128, maybeBig: UInt128?, small: UInt8, lanes: SIMD4<Float>, nothing: Nothing
+    var maybeNothing: Nothing?, decimal: Decimal, address: URL?, numbers: Set<Int>, names: [String: Int]
+    var places: [Place], range: Range<Int>, maybeRange: ClosedRange<Int8>?, half: Float16?, parts: DateComponents
+    var nested: [[String: [Mood?]]], `in`: Int16, größe: UInt16?, last: Int32
+  }
+
+  @Test("Properties of all kinds of types are put where they belong") func oddProperties() throws {
+    var random = SeededRandom(seed: 11)
+    let values = (0..<200).map { index in
+      Odd(
+        first: random.oneIn(2), big: Int128(random.next()) << 40, maybeBig: random.oneIn(2) ? .max : nil, small: 7,
+        lanes: SIMD4(1, 2, Float(index), 4), nothing: Nothing(), maybeNothing: random.oneIn(2) ? Nothing() : nil,
+        decimal: Decimal(random.below(999)) / 8,
+        address: random.oneIn(2) ? URL(string: "https://example.org/\(index)") : nil,
+        numbers: Set((0..<random.below(9)).map { $0 }), names: ["a": index, "b": 2, "c": 3],
+        places: random.oneIn(2) ? [] : [thing(&random).place], range: 0..<random.below(9),
+        maybeRange: random.oneIn(2) ? -3...4 : nil, half: random.oneIn(2) ? 0.5 : nil,
+        parts: DateComponents(year: 2000 + index, month: 2), nested: [["x": [.low, nil]], [:]], in: -5,
+        größe: random.oneIn(2) ? .max : nil, last: Int32(index))
+    }
+    #expect(try directly(values) == values)
+    let context = RowCodingContext(schema: RowSchema())
+    let rows = try rows(values + values, context)
+    #expect(try throughHook(rows, of: Odd.self, context) == values + values)
+  }
+
   @Test("Bytes that are cut short or changed give what `init(from:)` gives, or are left to it")
   func damagedRows() throws {
     var random = SeededRandom(seed: 2)
