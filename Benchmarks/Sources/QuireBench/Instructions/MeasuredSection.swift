@@ -47,6 +47,9 @@ enum MeasuredSection: String, CaseIterable, Codable {
   case typedGetMany = "typed-get-many"
   /// Every row of a collection in key order.
   case typedScan = "typed-scan"
+  /// Gets every object once, and every row likewise, of a type that is marked as `SynthesizedCodable`.
+  case markedGet = "marked-get"
+  case markedScan = "marked-scan"
   /// Every key likewise.
   case typedKeys = "typed-keys"
   /// New objects, all in one transaction.
@@ -58,7 +61,7 @@ enum MeasuredSection: String, CaseIterable, Codable {
   var reads: Bool {
     switch self {
     case .get, .multiGet, .range, .scan, .findFirst, .findCount, .findOrdered, .findScan, .findIn: true
-    case .typedGet, .typedGetCached, .typedGetMany, .typedScan, .typedKeys: true
+    case .typedGet, .typedGetCached, .typedGetMany, .typedScan, .typedKeys, .markedGet, .markedScan: true
     case .indexBuild, .indexedPut, .put, .overwrite, .commit, .relaxedCommit, .delete, .bulkLoad: false
     case .typedPut, .typedUpdate: false
     }
@@ -69,6 +72,7 @@ enum MeasuredSection: String, CaseIterable, Codable {
     switch self {
     case .findFirst, .findCount, .findOrdered, .indexedPut, .findScan, .findIn, .indexBuild: true
     case .typedGet, .typedGetCached, .typedGetMany, .typedScan, .typedKeys, .typedPut, .typedUpdate: true
+    case .markedGet, .markedScan: true
     default: false
     }
   }

@@ -8,6 +8,24 @@ extension RowCollection where Object == Song, Metadata == NoMetadata {
   fileprivate static var typed: Self { .init("typed", compression: .none) }
 }
 
+/// The same song of a type with the promise, by which it is decoded without its `init(from:)`.
+private struct MarkedSong: SynthesizedCodable, Sendable {
+  var title: String
+  var album: String
+  var seconds: Int
+  var rating: Double
+  var added: Date
+  var tags: [String]
+
+  static let example = MarkedSong(
+    title: Song.example.title, album: Song.example.album, seconds: Song.example.seconds, rating: Song.example.rating,
+    added: Song.example.added, tags: Song.example.tags)
+}
+
+extension RowCollection where Object == MarkedSong, Metadata == NoMetadata {
+  fileprivate static var marked: Self { .init("marked", compression: .none) }
+}
+
 /// A store of its own with songs of six fields, in the binary form.
 struct TypedRows {
   private let db: Database
@@ -37,9 +55,11 @@ struct TypedRows {
       try update(keys.prefix(1), by: 0)
       try measuredSection { try update(keys[...], by: 1) }
       try expect(try scan() == seconds + keys.count, "songs were not updated")
+    case .markedGet, .markedScan:
+      try db.write { tx throws in for key in keys { try tx[.marked].set(.example, for: key) } }
+      try measure(section, section == .markedGet ? getMarked : scanMarked, expecting: seconds)
     default:
-      var (found, expected) = (0, seconds)
-      if section == .typedKeys { expected = keys.reduce(0) { $0 + $1.utf8.count } }
+      let expected = section == .typedKeys ? keys.reduce(0) { $0 + $1.utf8.count } : seconds
       let read =
         switch section {
         case .typedScan: scan
@@ -47,12 +67,17 @@ struct TypedRows {
         case .typedGetMany: getMany
         default: get
         }
-      // Twice, as what was not found in the cache is taken in then.
-      for _ in 0..<2 { _ = try read() }
-      try measuredSection { found = try read() }
-      try expect(found == expected, "\(section.rawValue) gave \(found) instead of \(expected)")
+      try measure(section, read, expecting: expected)
     }
     return keys.count
+  }
+
+  private func measure(_ section: MeasuredSection, _ read: () throws -> Int, expecting expected: Int) throws {
+    // Twice, as what was not found in the cache is taken in then.
+    for _ in 0..<2 { _ = try read() }
+    var found = 0
+    try measuredSection { found = try read() }
+    try expect(found == expected, "\(section.rawValue) gave \(found) instead of \(expected)")
   }
 
   private func put(_ keys: [String]) throws {
@@ -79,6 +104,22 @@ struct TypedRows {
     try db.read { tx throws in
       var sum = 0
       for row in tx[.typed].rows { sum += row.object.seconds }
+      return sum
+    }
+  }
+
+  private func getMarked() throws -> Int {
+    try db.read { tx throws in
+      var sum = 0
+      for key in keys { sum += try tx[.marked].get(key)?.seconds ?? 0 }
+      return sum
+    }
+  }
+
+  private func scanMarked() throws -> Int {
+    try db.read { tx throws in
+      var sum = 0
+      for row in tx[.marked].rows { sum += row.object.seconds }
       return sum
     }
   }
