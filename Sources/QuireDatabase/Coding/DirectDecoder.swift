@@ -161,9 +161,29 @@
       if head.kind == ValueKind.bytes { return unsafe put(Data(reader.content(head)), isOptional, place) }
     case .bytes:
       if head.kind == ValueKind.bytes { return unsafe put([UInt8](reader.content(head)), isOptional, place) }
+    case .texts: if let list = list(head, reader, reader.text) { return unsafe put(list, isOptional, place) }
+    case .ints: if let list: [Int] = list(head, reader, reader.integer) { return unsafe put(list, isOptional, place) }
+    case .doubles: if let list = list(head, reader, reader.double) { return unsafe put(list, isOptional, place) }
     case .boolean, .int, .double, .text, .date, .coded: break
     }
     return false
+  }
+
+  /// The elements of a list; nil if it is none, or one of them is not what it should be.
+  @inline(__always) private func list<Element>(
+    _ head: ValueHead, _ reader: ValueReader, _ read: (ValueHead) -> Element?
+  ) -> [Element]? {
+    guard head.kind == ValueKind.list else { return nil }
+    var elements: [Element] = []
+    var offset = head.start
+    while offset < head.end {
+      guard let value = reader.head(at: offset, limit: head.end), let element = read(value) else { return nil }
+      // An element takes a byte at least, yet no length is believed: large lists grow by what is found.
+      if elements.isEmpty { elements.reserveCapacity(min(head.end - head.start, 8)) }
+      elements.append(element)
+      offset = value.end
+    }
+    return elements
   }
 
   /// Makes a property that is nil, or that its type decodes itself.

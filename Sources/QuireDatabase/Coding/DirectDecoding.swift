@@ -15,8 +15,9 @@ final class AskedNames {
 /// What one context knows of the direct decoding of one type.
 ///
 /// The first rows are decoded both ways: each property must have been asked for by its name by `init(from:)`, and the
-/// values must be the same. Then so is one of many rows. A type that differs at first is left to its `init(from:)`; one
-/// that differs later has not kept its promise, and has been read wrongly perhaps, which is an error.
+/// values must be the same. Then so is one of many rows. A type that differs at first is left to its `init(from:)`, as
+/// is one of which that is not clear; one that differs later has not kept its promise, and has been read wrongly
+/// perhaps, which is an error.
 ///
 /// One thread at a time. Invariant: rows are decoded directly only after `firstCount` of them have been decoded both
 /// ways without a difference.
@@ -89,6 +90,7 @@ final class AskedNames {
       unsafe checkCount += 1
       unsafe rowsUntilCheck = checkCount < Self.firstCount ? 0 : Self.interval
     case .notPlain: fail()
+    case .unclear: refuse()
     case .property(let name):
       let wasTrusted = unsafe checkCount >= Self.firstCount
       refuse()
@@ -97,7 +99,7 @@ final class AskedNames {
   }
 
   private enum Difference {
-    case none, notPlain
+    case none, notPlain, unclear
     case property(String)
   }
 
@@ -113,12 +115,17 @@ final class AskedNames {
         return .notPlain
       }
       defer { unsafe own.deinitialize(count: 1) }
-      let other = unsafe withUnsafePointer(to: value) { value in
-        decoder.fields.first { field in
-          unsafe !field.isSame(UnsafeRawPointer(own) + field.offset, UnsafeRawPointer(value) + field.offset)
+      return unsafe withUnsafePointer(to: value) { value in
+        var isUnclear = false
+        for field in decoder.fields {
+          switch unsafe field.compare(UnsafeRawPointer(own) + field.offset, UnsafeRawPointer(value) + field.offset) {
+          case .same: continue
+          case .different: return .property(field.name)
+          case .unclear: isUnclear = true
+          }
         }
+        return isUnclear ? .unclear : .none
       }
-      return other.map { .property($0.name) } ?? .none
     }
   }
 

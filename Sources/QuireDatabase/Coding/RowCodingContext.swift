@@ -138,7 +138,9 @@
     if isDecodingWhole { return nil }
     let id = ObjectIdentifier(type)
     var decoding = direct[id]
-    if decoding == nil, type is any SynthesizedCodable.Type {
+    // Large values are decoded on a stack that has room for them, one at a time.
+    func isPlain<Value>(_: Value.Type) -> Bool { MemoryLayout<Value>.size <= Limits.plainValueByteCount }
+    if decoding == nil, type is any SynthesizedCodable.Type, _openExistential(type, do: isPlain) {
       decoding = DirectDecoding()
       direct[id] = decoding
     }
@@ -157,7 +159,7 @@
 
   /// The value at `head` in the binary form of a value around it.
   func decodeField<Value: Decodable>(
-    _ type: Value.Type, _ reader: ValueReader, _ head: ValueHead, _ step: PathStep = .none
+    _ type: Value.Type, _ reader: ValueReader, _ head: ValueHead, _ step: PathStep? = nil
   ) throws -> Value {
     if let decoder, !decoder.isActive { return try decoder.decodeField(type, reader, head, step) }
     let fresh = RowDecoder(names, watch)

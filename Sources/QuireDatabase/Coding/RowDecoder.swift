@@ -80,13 +80,18 @@ final class RowDecoder: Decoder {
     return try unsafe decodeRow(type, bytes)
   }
 
-  /// Decodes the value at `head` of a row, which is at `step`, and nothing else of it.
+  /// Decodes the value at `head` of a row, which is at `step` of it unless that is nil, and nothing else of it.
   func decodeField<Value: Decodable>(
-    _ type: Value.Type, _ reader: ValueReader, _ head: ValueHead, _ step: PathStep
+    _ type: Value.Type, _ reader: ValueReader, _ head: ValueHead, _ step: PathStep?
   ) throws -> Value {
     unsafe (self.reader, room) = (reader, .ofThread)
-    defer { recycle() }
-    let value = try decode(type, head, step)
+    // As deep as it is where the row around it is decoded.
+    ancestorDepth = step == nil ? 0 : 1
+    defer {
+      ancestorDepth = 0
+      recycle()
+    }
+    let value = try decode(type, head, step ?? PathStep.none)
     if unsafe hasSeenDamage { throw damage(.none) }
     return value
   }

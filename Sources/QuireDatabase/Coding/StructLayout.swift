@@ -9,7 +9,7 @@
 /// How a property is made of a stored value.
 enum DirectForm: UInt8 {
   case boolean, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64
-  case double, float, text, date, data, bytes, uuid
+  case double, float, text, date, data, bytes, uuid, texts, ints, doubles
   /// By decoding the one value.
   case coded
 
@@ -26,7 +26,55 @@ enum DirectForm: UInt8 {
     ObjectIdentifier(Double.self): .double, ObjectIdentifier(Float.self): .float,
     ObjectIdentifier(String.self): .text, ObjectIdentifier(Date.self): .date, ObjectIdentifier(Data.self): .data,
     ObjectIdentifier([UInt8].self): .bytes, ObjectIdentifier(UUID.self): .uuid,
+    ObjectIdentifier([String].self): .texts, ObjectIdentifier([Int].self): .ints,
+    ObjectIdentifier([Double].self): .doubles,
   ]
+}
+
+/// How two values of a property compare that were decoded in two ways.
+enum Sameness {
+  case same, different
+  /// They are not the same bytes, which values without an order or without an equality need not be.
+  case unclear
+
+  /// Compares values of a known type to the bit, and others by what they are written as, or else by their equality.
+  init<Value: Decodable>(_ left: Value, _ right: Value, _ form: DirectForm) {
+    if form != .coded {
+      self = Self.areSame(left, right) ? .same : .different
+    } else if let own = Self.written(left), own == Self.written(right) {
+      self = .same
+    } else if let left = left as? AnyHashable, let right = right as? AnyHashable, left == left, right == right {
+      self = left == right ? .same : .different
+    } else {
+      self = .unclear
+    }
+  }
+
+  /// The bytes that a value is written as; nil if it cannot be.
+  private static func written(_ value: Any) -> [UInt8]? {
+    guard let value = value as? any Encodable else { return nil }
+    var bytes: [UInt8] = []
+    // With names of its own: what is read brings no new ones.
+    let context = RowCodingContext(schema: RowSchema())
+    guard (try? unsafe context.encodeBinary(value, { unsafe bytes.append(contentsOf: $0) })) != nil else { return nil }
+    return bytes
+  }
+
+  /// Whether two values of a known type are the same one.
+  private static func areSame(_ left: Any, _ right: Any) -> Bool {
+    switch (left, right) {
+    // -0.0 is equal to 0.0, what is not a number to nothing, and a text to one with other bytes.
+    case (let left as Double, let right as Double): left.bitPattern == right.bitPattern
+    case (let left as Float, let right as Float): left.bitPattern == right.bitPattern
+    case (let left as Date, let right as Date):
+      left.timeIntervalSinceReferenceDate.bitPattern == right.timeIntervalSinceReferenceDate.bitPattern
+    case (let left as [Double], let right as [Double]): left.map(\.bitPattern) == right.map(\.bitPattern)
+    case (let left as String, let right as String): left.utf8.elementsEqual(right.utf8)
+    case (let left as [String], let right as [String]): left.map { Array($0.utf8) } == right.map { Array($0.utf8) }
+    case (let left as AnyHashable, let right as AnyHashable): left == right
+    default: false
+    }
+  }
 }
 
 /// A stored property, and what can be done at its place in a value.
@@ -42,9 +90,8 @@ enum DirectForm: UInt8 {
   let makeNil: ((UnsafeMutableRawPointer) -> Void)?
   /// Ends the life of the value at a place.
   let destroy: (UnsafeMutableRawPointer) -> Void
-  /// Whether the values at two places are the same one, to the bit; of those that decode themselves only whether both
-  /// or neither are nil.
-  let isSame: (UnsafeRawPointer, UnsafeRawPointer) -> Bool
+  /// How the values at two places compare.
+  let compare: (UnsafeRawPointer, UnsafeRawPointer) -> Sameness
 }
 
 /// The stored properties of a structure, each a value that is decoded by itself.
@@ -131,9 +178,9 @@ extension DirectField {
         unsafe place.initializeMemory(as: type, to: try context.decodeField(type, reader, head, step))
       },
       makeNil: nil, destroy: { unsafe $0.assumingMemoryBound(to: type).deinitialize(count: 1) },
-      isSame: { left, right in
-        guard form != .coded else { return true }
-        return unsafe isSame(left.assumingMemoryBound(to: type).pointee, right.assumingMemoryBound(to: type).pointee)
+      compare: { left, right in
+        unsafe Sameness(
+          left.assumingMemoryBound(to: type).pointee, right.assumingMemoryBound(to: type).pointee, form)
       })
   }
 
@@ -146,24 +193,12 @@ extension DirectField {
       },
       makeNil: { unsafe $0.initializeMemory(as: Value?.self, to: nil) },
       destroy: { unsafe $0.assumingMemoryBound(to: Value?.self).deinitialize(count: 1) },
-      isSame: { left, right in
+      compare: { left, right in
         let (left, right) = unsafe (
           left.assumingMemoryBound(to: Value?.self).pointee, right.assumingMemoryBound(to: Value?.self).pointee
         )
-        guard let left, let right else { return left == nil && right == nil }
-        return form == .coded || isSame(left, right)
+        guard let left, let right else { return left == nil && right == nil ? .same : .different }
+        return Sameness(left, right, form)
       })
-  }
-
-  /// Whether two values of a known type are the same one.
-  private static func isSame<Value>(_ left: Value, _ right: Value) -> Bool {
-    // By their bits: -0.0 is equal to 0.0, and what is not a number to nothing.
-    if let left = left as? Double, let right = right as? Double { return left.bitPattern == right.bitPattern }
-    if let left = left as? Float, let right = right as? Float { return left.bitPattern == right.bitPattern }
-    if let left = left as? Date, let right = right as? Date {
-      return isSame(left.timeIntervalSinceReferenceDate, right.timeIntervalSinceReferenceDate)
-    }
-    guard let left = left as? AnyHashable, let right = right as? AnyHashable else { return false }
-    return left == right
   }
 }

@@ -16,7 +16,9 @@
 ///
 /// - neither `init(from:)` nor `encode(to:)` is written by hand;
 /// - there is no `CodingKeys`, or one in which each key is called as its property;
-/// - no constant has a value of its own, as in `let kind = 3`: such a property is written, and never read.
+/// - no constant has a value of its own, as in `let kind = 3`: such a property is written, and never read;
+/// - the program has no `decode(_:forKey:)` or `decodeIfPresent(_:forKey:)` of its own for `KeyedDecodingContainer` and
+///   the type of a property without a wrapper, which the compiler would call instead of the standard one.
 ///
 /// Properties with a wrapper (`@Defaulted` among them) or an observer, and computed ones, may be there. Conditions on
 /// these decode the row whole, as they do for a type without the promise; so do conditions on fields of a field whose
@@ -29,6 +31,7 @@
 /// decoded whole as well, and if a field differs, the query throws `decodingFailed` with the type, the field and the
 /// remedy. So are the first eight objects of a collection that a coder's memory decodes, and then one of 1,009: what
 /// differs in the first ones is left to `init(from:)`, and what differs later is an error of the same code, as objects
-/// before it may be wrong. What is read between such rows relies on the promise. A row that does not decode whole may
-/// pass unnoticed where the fields that are asked for do.
+/// before it may be wrong. For such a row an `init(from:)` of a property's type is called twice. What is read between
+/// such rows relies on the promise. A row that does not decode whole may pass unnoticed where the fields that are asked
+/// for do.
 public protocol SynthesizedCodable: Codable {}

@@ -81,7 +81,8 @@ import Testing
     var first: Bool, big: Int128, maybeBig: UInt128?, small: UInt8, lanes: SIMD4<Float>, nothing: Nothing
     var maybeNothing: Nothing?, decimal: Decimal, address: URL?, numbers: Set<Int>, names: [String: Int]
     var places: [Place], range: Range<Int>, maybeRange: ClosedRange<Int8>?, half: Float16?, parts: DateComponents
-    var nested: [[String: [Mood?]]], `in`: Int16, größe: UInt16?, last: Int32
+    var nested: [[String: [Mood?]]], `in`: Int16, größe: UInt16?, ratios: [Double]
+    var maybeRatios: [Double]?, last: Int32
   }
 
   @Test("Properties of all kinds of types are put where they belong") func oddProperties() throws {
@@ -96,7 +97,8 @@ import Testing
         places: random.oneIn(2) ? [] : [thing(&random).place], range: 0..<random.below(9),
         maybeRange: random.oneIn(2) ? -3...4 : nil, half: random.oneIn(2) ? 0.5 : nil,
         parts: DateComponents(year: 2000 + index, month: 2), nested: [["x": [.low, nil]], [:]], in: -5,
-        größe: random.oneIn(2) ? .max : nil, last: Int32(index))
+        größe: random.oneIn(2) ? .max : nil, ratios: random.oneIn(2) ? [] : [0.5, -0.0],
+        maybeRatios: random.oneIn(2) ? [.infinity] : nil, last: Int32(index))
     }
     #expect(try directly(values) == values)
     let context = RowCodingContext(schema: RowSchema())
@@ -284,6 +286,93 @@ import Testing
     #expect(try throughHook(rows, of: Partial.self, context) == (0..<100).map { Partial(count: $0) })
   }
 
+  private struct Swapped: SynthesizedCodable, Hashable, Sendable {
+    var a: [Int8], b: [Int8]
+    private enum CodingKeys: String, CodingKey { case a = "b", b = "a" }
+  }
+  fileprivate struct Sorted: Codable, Sendable { var list: [String] }
+  private struct Overloaded: SynthesizedCodable, Sendable { var count: Int, sorted: Sorted }
+  private struct Composed: SynthesizedCodable, Sendable {
+    var text: String
+    init(_ text: String) { self.text = text }
+    init(from decoder: any Decoder) throws {
+      let values = try decoder.container(keyedBy: CodingKeys.self)
+      text = try values.decode(String.self, forKey: .text).precomposedStringWithCanonicalMapping
+    }
+  }
+
+  @Test("Types that decode their fields in their own ways are left to that") func ownWays() throws {
+    let context = RowCodingContext(schema: RowSchema())
+    let swapped = (0..<50).map { Swapped(a: [Int8($0)], b: [-1, Int8($0)]) }
+    #expect(try throughHook(rows(swapped, context), of: Swapped.self, context) == swapped)
+    let overloaded = (0..<50).map { Overloaded(count: $0, sorted: Sorted(list: ["z", "a"])) }
+    let lists = try throughHook(rows(overloaded, context), of: Overloaded.self, context).map(\.sorted.list)
+    #expect(lists.allSatisfy { $0 == ["a", "z"] })
+    let texts = (0..<50).map { Composed("e\u{301}\($0)") }
+    let read = try throughHook(rows(texts, context), of: Composed.self, context)
+    #expect(read.allSatisfy { $0.text.utf8.starts(with: "é".utf8) })
+  }
+
+  /// One inside the other, as deep as it is stored.
+  private indirect enum Nest: Codable, Sendable {
+    case end, more(Nest)
+    init(from decoder: any Decoder) throws {
+      var list = try decoder.unkeyedContainer()
+      self = list.isAtEnd ? .end : .more(try list.decode(Nest.self))
+    }
+    init(depth: Int) { self = depth == 0 ? .end : .more(Nest(depth: depth - 1)) }
+    func encode(to encoder: any Encoder) throws {
+      var list = encoder.unkeyedContainer()
+      if case .more(let inner) = self { try list.encode(inner) }
+    }
+    var depth: Int {
+      var (depth, nest) = (0, self)
+      while case .more(let inner) = nest { (depth, nest) = (depth + 1, inner) }
+      return depth
+    }
+  }
+  private struct Nested1: SynthesizedCodable, Sendable { var nest: Nest }
+  private struct Nested2: Codable, Sendable { var nest: Nest }
+
+  @Test("Values are refused that are deeper inside one another than `init(from:)` reads them") func depth() throws {
+    let context = RowCodingContext(schema: RowSchema())
+    let first = try rows((0..<10).map { Nested2(nest: Nest(depth: $0)) }, context)
+    _ = try throughHook(first, of: Nested1.self, context)
+    // Lists of lists, as deep as no value may be written: the innermost is empty.
+    let name = try #require(context.fieldNumber(of: "nest"))
+    func row(_ depth: Int) -> [UInt8] {
+      var list: [UInt8] = [ValueKind.list << 5]
+      for _ in 0..<depth {
+        let length: [UInt8] =
+          list.count < 24
+          ? [ValueKind.list << 5 | UInt8(list.count)]
+          : list.count < 256
+            ? [ValueKind.list << 5 | 24, UInt8(list.count)]
+            : [ValueKind.list << 5 | 25, UInt8(list.count & 255), UInt8(list.count >> 8)]
+        list = length + list
+      }
+      return [ValueKind.open << 5 | OpenValue.record, UInt8(name)] + list
+    }
+    for depth in Limits.codingDepth - 4...Limits.codingDepth + 1 {
+      let whole = try? throughHook([row(depth)], of: Nested2.self, context)[0].nest.depth
+      #expect((try? throughHook([row(depth)], of: Nested1.self, context)[0].nest.depth) == whole)
+      #expect((whole == depth) == (depth < Limits.codingDepth - 1))
+    }
+  }
+
+  private struct Broad: SynthesizedCodable, Sendable {
+    var lanes: SIMD64<Double>, more: SIMD64<Double>, rest: SIMD64<Double>, last: SIMD64<Double>, end: Bool
+  }
+
+  @Test("Large structures are left to `init(from:)`") func large() throws {
+    #expect(MemoryLayout<Broad>.size > Limits.plainValueByteCount)
+    let context = RowCodingContext(schema: RowSchema())
+    let lanes = SIMD64<Double>(repeating: 0.5)
+    let values = (0..<20).map { Broad(lanes: lanes, more: lanes, rest: lanes, last: lanes, end: $0 % 2 == 0) }
+    let read = try throughHook(rows(values, context), of: Broad.self, context)
+    #expect(read.map(\.end) == values.map(\.end) && read.allSatisfy { $0.last == lanes })
+  }
+
   /// Whether all values that were made have been let go.
   private final class Token: Sendable {
     static let count = Mutex(0)
@@ -437,5 +526,16 @@ import Testing
     }
     try db.verify()
     try db.close()
+  }
+}
+
+/// What a program of its own may do: the compiler calls it where a property is of this type.
+extension KeyedDecodingContainer {
+  fileprivate func decode(
+    _ type: DirectDecodingTests.Sorted.Type, forKey key: Key
+  ) throws -> DirectDecodingTests.Sorted {
+    var value = try decodeIfPresent(type, forKey: key) ?? DirectDecodingTests.Sorted(list: [])
+    value.list.sort()
+    return value
   }
 }
