@@ -22,11 +22,13 @@
   let fields: [DirectField]
   /// The same fields, in memory that costs no count.
   private let slots: UnsafeMutableBufferPointer<Slot>
-  /// For each number of a field below 128, the place of the property in `fields`; `absent` if there is none.
+  /// For each number of a field below `numberLimit`, the place of the property in `fields`; `absent` if there is none.
   private let places: UnsafeMutableBufferPointer<UInt8>
   /// A bit for each property.
   private let all: UInt64
   private static let absent = UInt8.max
+  /// Numbers of fields below this one are stored in a byte.
+  static let numberLimit: UInt32 = 128
   /// Of no more properties can be told in one word which have been made.
   static let mostFields = 64
 
@@ -40,7 +42,7 @@
       let slot = Slot(offset: field.offset, form: field.form, isOptional: field.isOptional)
       unsafe slots.initializeElement(at: index, to: slot)
     }
-    unsafe places = .allocate(capacity: 128)
+    unsafe places = .allocate(capacity: Int(Self.numberLimit))
     unsafe places.initialize(repeating: Self.absent)
   }
 
@@ -53,7 +55,7 @@
   func refresh(_ number: (String) -> UInt32?) {
     unsafe places.update(repeating: Self.absent)
     for (index, field) in fields.enumerated() {
-      if let number = number(field.name), number < 128 { unsafe places[Int(number)] = UInt8(index) }
+      if let number = number(field.name), number < Self.numberLimit { unsafe places[Int(number)] = UInt8(index) }
     }
   }
 
@@ -82,7 +84,7 @@
   ) -> Bool {
     var offset = head.start
     while offset < head.end {
-      guard let number = reader.varint(at: &offset, limit: head.end), number < 128,
+      guard let number = reader.varint(at: &offset, limit: head.end), number < Self.numberLimit,
         let value = reader.head(at: offset, limit: head.end)
       else { return false }
       let index = unsafe places[Int(number)]
@@ -161,29 +163,12 @@
       if head.kind == ValueKind.bytes { return unsafe put(Data(reader.content(head)), isOptional, place) }
     case .bytes:
       if head.kind == ValueKind.bytes { return unsafe put([UInt8](reader.content(head)), isOptional, place) }
-    case .texts: if let list = list(head, reader, reader.text) { return unsafe put(list, isOptional, place) }
-    case .ints: if let list: [Int] = list(head, reader, reader.integer) { return unsafe put(list, isOptional, place) }
-    case .doubles: if let list = list(head, reader, reader.double) { return unsafe put(list, isOptional, place) }
+    case .texts: return unsafe putList(head, reader, isOptional, place, reader.text)
+    case .ints: return unsafe putList(head, reader, isOptional, place) { reader.integer($0) as Int? }
+    case .doubles: return unsafe putList(head, reader, isOptional, place, reader.double)
     case .boolean, .int, .double, .text, .date, .coded: break
     }
     return false
-  }
-
-  /// The elements of a list; nil if it is none, or one of them is not what it should be.
-  @inline(__always) private func list<Element>(
-    _ head: ValueHead, _ reader: ValueReader, _ read: (ValueHead) -> Element?
-  ) -> [Element]? {
-    guard head.kind == ValueKind.list else { return nil }
-    var elements: [Element] = []
-    var offset = head.start
-    while offset < head.end {
-      guard let value = reader.head(at: offset, limit: head.end), let element = read(value) else { return nil }
-      // An element takes a byte at least, yet no length is believed: large lists grow by what is found.
-      if elements.isEmpty { elements.reserveCapacity(min(head.end - head.start, 8)) }
-      elements.append(element)
-      offset = value.end
-    }
-    return elements
   }
 
   /// Makes a property that is nil, or that its type decodes itself.
@@ -199,6 +184,15 @@
     }
     // What is no value of its type is told by `init(from:)`.
     return unsafe (try? field.decode(context, reader, head, .field(number), place)) != nil
+  }
+
+  /// Makes a list; returns whether it was made.
+  private func putList<Element>(
+    _ head: ValueHead, _ reader: ValueReader, _ isOptional: Bool, _ place: UnsafeMutableRawPointer,
+    _ read: (ValueHead) -> Element?
+  ) -> Bool {
+    guard head.kind == ValueKind.list, let elements = reader.list(head, read) else { return false }
+    return unsafe put(elements, isOptional, place)
   }
 
   /// Makes a value where there is none; true, always.

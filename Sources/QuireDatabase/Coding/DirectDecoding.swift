@@ -7,7 +7,7 @@ final class AskedNames {
 
   /// Whether a field was asked for that has this name, or this number.
   func contains(_ name: String, _ number: UInt32?) -> Bool {
-    if let number, number < 128, unsafe asked.contains(number) { return true }
+    if let number, number < DirectDecoder.numberLimit, unsafe asked.contains(number) { return true }
     return missing.contains(name)
   }
 }
@@ -30,6 +30,7 @@ final class AskedNames {
 
   /// Nil before a value has told the layout; never another one after that.
   private var ownDecoder: DirectDecoder?
+  /// The same, without the count that taking it would cost each row.
   @exclusivity(unchecked) private var decoder: Unmanaged<DirectDecoder>?
   @exclusivity(unchecked) private(set) var isRefused = false
   @exclusivity(unchecked) private var generation = 0

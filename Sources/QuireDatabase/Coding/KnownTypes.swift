@@ -136,17 +136,8 @@ extension RowDecoder {
   @inline(__always) private func list<Element>(
     _ head: ValueHead, _ step: PathStep, _ read: (ValueHead, PathStep) throws -> Element
   ) throws -> [Element] {
-    var elements: [Element] = []
-    // An element takes a byte at least, so this is no length on the word of the bytes; yet what takes a byte there
-    // takes more here, so that large ones grow by what is really found.
-    elements.reserveCapacity(min(head.end - head.start, 8))
-    var offset = head.start
-    while offset < head.end {
-      guard let element = unsafe reader.head(at: offset, limit: head.end) else { throw damage(step) }
-      // On an error the path ends at the list: keeping the index, too, would cost every element.
-      elements.append(try read(element, step))
-      offset = element.end
-    }
+    // On an error the path ends at the list: keeping the index, too, would cost every element.
+    guard let elements = unsafe try reader.list(head, { try read($0, step) }) else { throw damage(step) }
     return elements
   }
 }

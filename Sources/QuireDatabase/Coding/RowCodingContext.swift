@@ -23,7 +23,8 @@
   private var jsonDecoder: JSONDecoder?
   private var propertyListEncoder: PropertyListEncoder?
   private var propertyListDecoder: PropertyListDecoder?
-  /// How types are decoded directly, and the one that was asked for last, nil if it is not.
+  /// How types are decoded directly; and the one that was asked for last, nil if it is not, without the count that
+  /// taking it would cost each row.
   private var direct: [ObjectIdentifier: DirectDecoding] = [:]
   @exclusivity(unchecked) private var lastDirectType: ObjectIdentifier?
   @exclusivity(unchecked) private var lastDirect: Unmanaged<DirectDecoding>?

@@ -12,6 +12,12 @@
 /// condition names out of the stored rows and decodes nothing else, which takes a fraction of the time. Results are the
 /// same.
 ///
+/// Objects of such a type are decoded in less than half of the time, too, if most properties are texts, numbers, dates
+/// and the like: each stored property is put where it belongs in memory, as it stands in the row, and `init(from:)` is
+/// not called. That is so for structures of up to 64 properties and 2 KiB of their own, none of them with a wrapper,
+/// called with a `_` in front, or an object of a class, in ``RowCoder/binary``. Others, and rows that are not plainly
+/// as the type writes them today, such as those of an older version with other fields, are decoded by `init(from:)`.
+///
 /// The promise is this:
 ///
 /// - neither `init(from:)` nor `encode(to:)` is written by hand;

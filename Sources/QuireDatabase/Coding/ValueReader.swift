@@ -113,6 +113,23 @@ enum ValueLengths {
     return count
   }
 
+  /// The elements of the list at `head`, as `read` makes them; nil if one of them is damaged, or `read` gives nil.
+  @inline(__always) func list<Element>(
+    _ head: ValueHead, _ read: (ValueHead) throws -> Element?
+  ) rethrows -> [Element]? {
+    var elements: [Element] = []
+    // An element takes a byte at least, so this is no length on the word of the bytes; yet what takes a byte there
+    // takes more here, so that large ones grow by what is really found.
+    elements.reserveCapacity(min(head.end - head.start, 8))
+    var offset = head.start
+    while offset < head.end {
+      guard let value = self.head(at: offset, limit: head.end), let element = try read(value) else { return nil }
+      elements.append(element)
+      offset = value.end
+    }
+    return elements
+  }
+
   /// A varint of up to 32 bits at `offset`, which moves behind it; nil if there is none.
   @inline(__always) func varint(at offset: inout Int, limit: Int) -> UInt32? {
     guard unsafe limit <= bytes.count else { return nil }
