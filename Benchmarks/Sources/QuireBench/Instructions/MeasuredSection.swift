@@ -179,14 +179,7 @@ enum MeasuredSection: String, CaseIterable, Codable {
   /// Runs a section over objects of one type.
   private func runOnTypedRows(_ bench: Bench) throws -> Int {
     let (folder, plan) = ("\(bench.directory)/\(rawValue)", bench.plan)
-    func run<Object: TypedSong>(_: Object.Type) throws -> Int {
-      let isCached = self == .typedGetCached
-      return try TypedRows<Object>(folder, count: plan.count, seed: plan.seed, isCached: isCached).run(self)
-    }
-    switch self {
-    case .markedGet, .markedScan: return try run(MarkedSong.self)
-    default: return try run(Song.self)
-    }
+    return try TypedRows(folder, count: plan.count, seed: plan.seed, isCached: self == .typedGetCached).run(self)
   }
 
   /// Makes three indexes of songs that are stored.
