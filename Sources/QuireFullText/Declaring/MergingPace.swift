@@ -20,6 +20,9 @@ struct MergingPace: Hashable, Sendable {
   /// The same, however many rows there are.
   var mostRecentCount = 1 << 18
 
+  /// One of so many blocks that lose postings has its limits made anew, by the lengths of all of its rows.
+  var renewedShare = 8
+
   /// So many entries a commit folds at the least, if it folds some.
   var leastSliceCount = 64
   /// So many a small commit folds at the most.
@@ -47,8 +50,16 @@ struct MergingPace: Hashable, Sendable {
   ///   - prefix: the first bytes of the term as a number.
   ///   - byteCount: how many bytes the term has.
   @inline(__always) func isChosen(_ prefix: UInt64, _ byteCount: Int, _ row: RowID) -> Bool {
-    var mixed = prefix &+ UInt64(byteCount) &+ UInt64(bitPattern: row.rawValue) &* 0xd6e8_feb8_6659_fd93
+    Self.isOne(of: recentTermCount / 2, prefix &+ UInt64(byteCount), row)
+  }
+
+  /// Whether a block with this last row has its limits made anew when it loses the posting of `row`, and more perhaps.
+  func isRenewed(_ lastRow: RowID, losing row: RowID) -> Bool { Self.isOne(of: renewedShare, lastRow.ordered, row) }
+
+  /// Whether a row is chosen of so many, other ones for each number.
+  @inline(__always) private static func isOne(of count: Int, _ number: UInt64, _ row: RowID) -> Bool {
+    var mixed = number &+ UInt64(bitPattern: row.rawValue) &* 0xd6e8_feb8_6659_fd93
     mixed = (mixed ^ mixed >> 32) &* 0x9e37_79b9_7f4a_7c15
-    return mixed >> 48 % UInt64(max(1, recentTermCount / 2)) == 0
+    return mixed >> 48 % UInt64(max(1, count)) == 0
   }
 }

@@ -33,8 +33,9 @@ struct LengthChunk: Hashable {
     guard Self.isWell(bytes) else { return nil }
     let count = bytes.byteCount / 2
     lengths = unsafe [UInt16](unsafeUninitializedCapacity: Self.rowCount) { target, initialized in
-      for index in 0..<count { unsafe target[index] = Self.length(index, of: bytes) }
-      for index in count..<Self.rowCount { unsafe target[index] = 0 }
+      unsafe target.update(repeating: 0)
+      unsafe bytes.withUnsafeBytes { unsafe UnsafeMutableRawBufferPointer(target).copyMemory(from: $0) }
+      for index in 0..<count { unsafe target[index] = UInt16(littleEndian: target[index]) }
       initialized = Self.rowCount
     }
   }
@@ -73,12 +74,13 @@ struct LengthChunk: Hashable {
   /// The bytes of the chunk; none if no row has a length.
   var bytes: [UInt8] {
     guard let last = lengths.lastIndex(where: { $0 != 0 }) else { return [] }
-    return unsafe [UInt8](unsafeUninitializedCapacity: 2 * (last + 1)) { target, initialized in
-      for index in 0...last {
-        unsafe target[2 * index] = UInt8(truncatingIfNeeded: lengths[index])
-        unsafe target[2 * index + 1] = UInt8(truncatingIfNeeded: lengths[index] >> 8)
+    return unsafe lengths.withUnsafeBytes { lengths in
+      unsafe [UInt8](unsafeUninitializedCapacity: 2 * (last + 1)) { target, initialized in
+        unsafe UnsafeMutableRawBufferPointer(target).copyMemory(
+          from: UnsafeRawBufferPointer(rebasing: lengths[..<(2 * (last + 1))]))
+        if UInt16(1).littleEndian != 1 { for place in 0...last { unsafe target.swapAt(2 * place, 2 * place + 1) } }
+        initialized = 2 * (last + 1)
       }
-      initialized = 2 * (last + 1)
     }
   }
 }
@@ -119,6 +121,30 @@ final class RowLengths {
     } ?? 0
   }
 
+  /// Appends the codes of the lengths of rows that ascend: chunks that were not read before are looked up side by side.
+  func appendCodes(of rows: UnsafeBufferPointer<RowID>, to codes: inout [UInt8]) throws {
+    try unsafe readChunks(of: rows)
+    for index in 0..<rows.count { codes.append(LengthCode.code(of: try length(of: unsafe rows[index]))) }
+  }
+
+  private func readChunks(of rows: UnsafeBufferPointer<RowID>) throws {
+    var numbers: [UInt64] = []
+    var number = unsafe lastNumber
+    for index in 0..<rows.count {
+      let own = unsafe LengthChunk.number(of: rows[index])
+      if own == number { continue }
+      number = own
+      if chunks[own] == nil { numbers.append(own) }
+    }
+    let keys = numbers.map { LengthChunk.key($0) }
+    try trees.lengths.withValues(for: keys) { index, bytes in
+      var found: LengthChunk? = LengthChunk()
+      if let bytes { found = LengthChunk(bytes) }
+      guard let found else { throw damagedChunk(keys[index]) }
+      chunks[numbers[index]] = found
+    }
+  }
+
   private func damagedChunk(_ key: [UInt8]) -> FullTextError {
     trees.damaged(FullTextTrees.lengthsName, key, "a chunk of lengths breaks the format")
   }
@@ -130,7 +156,11 @@ final class RowLengths {
   }
 
   @inline(never) private func find(_ number: UInt64) throws {
-    let found = try chunks[number] ?? read(number)
+    if let known = chunks[number] {
+      unsafe (lastNumber, last) = (number, known)
+      return
+    }
+    let found = try read(number)
     chunks[number] = found
     unsafe (lastNumber, last) = (number, found)
   }

@@ -13,7 +13,7 @@ final class FullTextUpkeep {
   let form: PostingForm
   private(set) var state: FullTextTrees.State
   /// Made when something is folded first.
-  lazy var folder = PostingFolder(trees, lengths)
+  private(set) lazy var folder = PostingFolder(trees, lengths)
   private let lengths: RowLengths
   var layout: TextLayout { trees.layout }
   /// What has happened since the last `flush`.

@@ -8,7 +8,7 @@ internal import QuireDatabase
 /// 1. Blocks have 1 to 128 postings, and stand under the last row of each; their rows follow each other.
 /// 2. What "positions" has under a block's key are the positions that stand apart from it; it has nothing else.
 /// 3. A term of two blocks or more has a head, which counts its postings, and whose limits are those of all blocks.
-struct PostingFolder {
+final class PostingFolder {
   let trees: FullTextTrees
   let lengths: RowLengths
   private let form: PostingForm
@@ -20,6 +20,10 @@ struct PostingFolder {
   private let neighbour: DecodedBlock
   private var merge = BlockMerge()
   private let new: BlockPostings
+  // The codes of the lengths of the rows of each.
+  private var oldCodes: [UInt8] = []
+  private var neighbourCodes: [UInt8] = []
+  private var addedCodes: [UInt8] = []
   /// The blocks that were made in the place of the one at hand.
   private var made: [(lastRow: RowID, arePositionsApart: Bool)] = []
 
@@ -43,7 +47,7 @@ struct PostingFolder {
     var head: HeadCodec?
     /// The postings of the block that was made last: all of the term, if it has no head.
     var count = 0
-    /// Whether a block was taken away.
+    /// Whether there may be fewer blocks than before.
     var hasLostBlocks = false
     /// How many blocks were made.
     var madeCount = 0
@@ -54,11 +58,20 @@ struct PostingFolder {
   /// Folds changes into the blocks of a term.
   ///
   /// - Throws: `FullTextError.damaged` if they do not fit.
-  mutating func fold(_ changes: TermChanges, into term: [UInt8]) throws {
+  func fold(_ changes: TermChanges, into term: [UInt8]) throws {
     guard !changes.isEmpty else { return }
     var place = TermChanges.Place()
     let first = try finder.firstBlock(of: term)
     var tally = Tally(head: first.head)
+    addedCodes.removeAll(keepingCapacity: true)
+    // Nobody wants them where all that there is makes a small block.
+    if tally.head != nil || (first.block?.count ?? 0) + changes.added.count >= BlockHeader.largeCount {
+      try unsafe changes.added.rowIDs.withUnsafeBufferPointer {
+        try unsafe lengths.appendCodes(of: $0, to: &addedCodes)
+      }
+    } else {
+      addedCodes.append(contentsOf: repeatElement(0, count: changes.added.count))
+    }
     if tally.head == nil {
       // There is one block, or none.
       try rebuild(first.block, changes, place, changes.end(place, through: nil), term, &tally)
@@ -78,7 +91,7 @@ struct PostingFolder {
 
   /// Whether a posting with this frequency and length may stand at a row of a term without a change of the limits that
   /// are stored.
-  mutating func isWithinLimits(_ pair: LimitPair, _ row: RowID, of term: [UInt8]) throws -> Bool {
+  func isWithinLimits(_ pair: LimitPair, _ row: RowID, of term: [UInt8]) throws -> Bool {
     if let head = try finder.head(of: term), !head.limits.dominates(pair) { return false }
     return try finder.block(of: term, from: row)?.limits.dominates(pair) ?? true
   }
@@ -86,7 +99,7 @@ struct PostingFolder {
   // MARK: One block
 
   /// Puts what a block becomes by some of the changes in its place.
-  private mutating func rebuild(
+  private func rebuild(
     _ block: FoundBlock?, _ changes: TermChanges, _ start: TermChanges.Place, _ end: TermChanges.Place,
     _ term: [UInt8], _ tally: inout Tally
   ) throws {
@@ -101,18 +114,41 @@ struct PostingFolder {
       joined = try join(block, of: term)
     }
     let pieces = Self.pieces(of: merge.count, isTail: isTail)
-    // The limits before say enough of rows that stay, unless some have gone, or the block is small and has none.
-    let isExact = start.removed != end.removed || joined != nil || block.map { !$0.isLarge } ?? true
+    let areNeeded = merge.count >= BlockHeader.largeCount
+    if let block {
+      let losesSome = start.removed != end.removed
+      let isRenewed = losesSome && trees.layout.pace.isRenewed(block.lastRow, losing: changes.removed[start.removed])
+      try findCodes(block, old, areNeeded: areNeeded, isRenewed: isRenewed, &oldCodes)
+    }
+    if let joined { try findCodes(joined, neighbour, areNeeded: areNeeded, isRenewed: false, &neighbourCodes) }
     let isCounted = tally.head != nil || pieces.count > 1
-    let codes = Codes(
-      limits: isExact ? nil : block?.limits, areNeeded: isCounted || merge.count >= BlockHeader.largeCount)
-    try make(pieces, block, joined, changes.added, of: term, codes, isCounted: isCounted)
+    try make(pieces, block, joined, changes.added, of: term, isCounted: isCounted)
     tally.madeCount += made.count
-    for gone in [block, joined] { if let gone { try remove(gone, &tally) } }
+    let gone = [block, joined].compactMap { $0 }
+    if made.count < gone.count { tally.hasLostBlocks = true }
+    for gone in gone { try remove(gone) }
+  }
+
+  /// Finds the codes of the lengths of the rows that a block has, or some that are no greater and within its limits.
+  ///
+  /// - Parameters:
+  ///   - areNeeded: whether what the rows go into has limits; the head of their term has been within its own.
+  ///   - isRenewed: whether lengths are looked up. The limits before say enough of rows that stay, but they may say too
+  ///     much where some have gone.
+  private func findCodes(
+    _ block: FoundBlock, _ decoded: DecodedBlock, areNeeded: Bool, isRenewed: Bool, _ codes: inout [UInt8]
+  ) throws {
+    codes.removeAll(keepingCapacity: true)
+    guard areNeeded else { return codes.append(contentsOf: repeatElement(.max, count: decoded.count)) }
+    guard block.isLarge && !isRenewed else { return try unsafe lengths.appendCodes(of: decoded.rowIDs, to: &codes) }
+    for index in 0..<decoded.count {
+      let known = block.limits.leastCode(frequency: min(255, decoded.totalFrequency(index)))
+      codes.append(try known ?? LengthCode.code(of: lengths.length(of: decoded.row(index))))
+    }
   }
 
   /// Takes a neighbour of a block that has become small in with it, if they fit together.
-  private mutating func join(_ block: FoundBlock, of term: [UInt8]) throws -> FoundBlock? {
+  private func join(_ block: FoundBlock, of term: [UInt8]) throws -> FoundBlock? {
     let cursor = try trees.blocks.cursor()
     var found: FoundBlock?
     if try cursor.seek(block.key + [0]) { found = try finder.block(at: cursor, of: term) }
@@ -142,9 +178,9 @@ struct PostingFolder {
   /// Makes blocks of what the blocks at hand become.
   ///
   /// - Parameter isCounted: whether the limits of the rows go into the head.
-  private mutating func make(
+  private func make(
     _ pieces: [Range<Int>], _ block: FoundBlock?, _ joined: FoundBlock?, _ added: EncodedPostings,
-    of term: [UInt8], _ codes: Codes, isCounted: Bool
+    of term: [UInt8], isCounted: Bool
   ) throws {
     made.removeAll(keepingCapacity: true)
     new.removeAll()
@@ -153,9 +189,9 @@ struct PostingFolder {
       for index in run.range {
         let isWell =
           switch run.source {
-          case .block: try add(old, oldView, index, codes)
-          case .neighbour: try add(neighbour, neighbourView, index, codes)
-          case .changes: try add(added, index, codes)
+          case .block: new.append(old, oldView, index, code: oldCodes[index])
+          case .neighbour: new.append(neighbour, neighbourView, index, code: neighbourCodes[index])
+          case .changes: add(added, index)
           }
         guard isWell else {
           let stored = run.source == .block ? block : run.source == .neighbour ? joined : nil
@@ -169,38 +205,15 @@ struct PostingFolder {
     assert(made.count == pieces.count && new.count == 0, "postings are left over")
   }
 
-  /// How the codes of the lengths of rows are found.
-  private struct Codes {
-    /// Those of the rows of the block before; nil if lengths are to be looked up for all.
-    let limits: LimitPairs?
-    /// Whether anybody wants them.
-    let areNeeded: Bool
-
-    /// That of a row, or one that is no greater and that the limits before allow.
-    @inline(__always) func code(_ block: DecodedBlock, _ index: Int, _ lengths: RowLengths) throws -> UInt8 {
-      guard areNeeded else { return 0 }
-      if let code = limits?.leastCode(frequency: min(255, block.totalFrequency(index))) { return code }
-      return LengthCode.code(of: try lengths.length(of: block.row(index)))
-    }
-  }
-
-  @inline(__always)
-  private func add(_ block: DecodedBlock, _ view: PositionView, _ index: Int, _ codes: Codes) throws -> Bool {
-    let code = try codes.code(block, index, lengths)
-    return new.append(block, view, index, code: code)
-  }
-
-  private func add(_ added: EncodedPostings, _ index: Int, _ codes: Codes) throws -> Bool {
-    let row = added.rowIDs[index]
-    let code = codes.areNeeded ? LengthCode.code(of: try lengths.length(of: row)) : 0
-    return unsafe added.withValue(index) { bytes in
+  private func add(_ added: EncodedPostings, _ index: Int) -> Bool {
+    unsafe added.withValue(index) { bytes in
       var reader = unsafe ByteReader(bytes)
-      return new.append(&reader, row: row, code: code) && reader.isAtEnd
+      return new.append(&reader, row: added.rowIDs[index], code: addedCodes[index]) && reader.isAtEnd
     }
   }
 
   /// Stores a block of the postings at hand.
-  private mutating func store(_ term: [UInt8], isCounted: Bool) throws {
+  private func store(_ term: [UInt8], isCounted: Bool) throws {
     let lastRow = new.row(new.count - 1)
     let key = TermKeys.block(term, lastRow)
     let (block, positions) = encoder.encode(new)
@@ -213,19 +226,16 @@ struct PostingFolder {
   }
 
   /// Takes a block away that others were made of, as far as none of them has its place.
-  private func remove(_ block: FoundBlock, _ tally: inout Tally) throws {
+  private func remove(_ block: FoundBlock) throws {
     let replacing = made.first { $0.lastRow == block.lastRow }
-    if replacing == nil {
-      try trees.blocks.remove(block.key)
-      tally.hasLostBlocks = true
-    }
+    if replacing == nil { try trees.blocks.remove(block.key) }
     if block.arePositionsApart, replacing?.arePositionsApart != true { try trees.positions.remove(block.key) }
   }
 
   // MARK: Heads
 
   /// Brings the head of a term in line with its blocks.
-  private mutating func settleHead(of term: [UInt8], _ changes: TermChanges, _ tally: Tally) throws {
+  private func settleHead(of term: [UInt8], _ changes: TermChanges, _ tally: Tally) throws {
     let key = TermKeys.head(term)
     if let head = tally.head {
       let count = head.count + changes.growth
@@ -246,7 +256,7 @@ struct PostingFolder {
     }
   }
 
-  private mutating func hasSeveralBlocks(_ term: [UInt8]) throws -> Bool {
+  private func hasSeveralBlocks(_ term: [UInt8]) throws -> Bool {
     let cursor = try trees.blocks.cursor()
     guard try cursor.seek(TermKeys.block(term, RowID(.min + 1))) else { return false }
     return try finder.block(at: cursor, of: term).map { !$0.isLast } ?? false

@@ -21,6 +21,8 @@ struct SearchBench: ParsableCommand {
   var cache = 64
   @Option(help: "Some of \(SearchBench.all.map { $0.name }.joined(separator: ", ")); quire and sqlite if absent.")
   var stores: String?
+  @Option(help: "The row of changes that a profiler is to see, by its name in the table; nothing is asked then.")
+  var profile: String?
   @Option(help: "Keeps the files below this folder; a temporary one, removed afterwards, if absent.")
   var directory: String?
   @Option(help: "Writes the table to this file as Markdown.")
@@ -46,7 +48,8 @@ struct SearchBench: ParsableCommand {
   func run() throws {
     let texts = try SearchTexts(path: texts)
     if let write { return try texts.write(0..<(count ?? texts.originals.count), to: write) }
-    let plan = SearchPlan(count: count ?? texts.originals.count, commits: commits, cacheSize: cache << 20)
+    var plan = SearchPlan(count: count ?? texts.originals.count, commits: commits, cacheSize: cache << 20)
+    plan.profiledRow = profile
     let usual = Self.all.filter { $0.findsTheSame }
     let stores = try self.stores.map { try chosen($0, among: Self.all, named: { $0.name }) } ?? usual
     try withWorkDirectory(directory) { folder in
@@ -74,6 +77,8 @@ struct SearchPlan {
   var singleCommits = 500
   /// How often a question is asked, at the most.
   var repeats = 15
+  /// The row that a profiler is to see; nil if all are measured.
+  var profiledRow: String?
 }
 
 /// Measures stores in turns, so many runs, and compares their answers.

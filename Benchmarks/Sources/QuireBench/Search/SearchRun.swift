@@ -29,8 +29,7 @@ final class SearchRun {
   func measure() throws {
     try fill()
     try build()
-    let fresh = try ask("")
-    for (row, time) in fresh { table.add(row, "µs", name, time) }
+    if plan.profiledRow == nil { for (row, time) in try ask("") { table.add(row, "µs", name, time) } }
     if plan.commits > 0 { try age() }
     try store.close()
   }
@@ -51,7 +50,7 @@ final class SearchRun {
       try store.store(numbers.map { TextChange(number: $0, text: texts[$0], old: nil) }[...])
     }
     count = plan.count
-    table.add("commit-row", "µs", name, try timeOneByOne(changes(plan.singleCommits, seed: 1)).time)
+    table.add("commit-row", "µs", name, try timeOneByOne("commit-row", changes(plan.singleCommits, seed: 1)).time)
   }
 
   /// Changes of one word in so many texts all over.
@@ -69,18 +68,23 @@ final class SearchRun {
   }
 
   /// The microseconds of the processor and the bytes of the log that a commit takes.
-  private func timeOneByOne(_ changes: [TextChange]) throws -> (time: Double, bytes: Double) {
+  private func timeOneByOne(_ row: String, _ changes: [TextChange]) throws -> (time: Double, bytes: Double) {
     let (start, bytes) = (Clocks.process(), store.logByteCount())
-    for index in changes.indices { try store.store(changes[index...index]) }
+    try showProfiler(row) { for index in changes.indices { try store.store(changes[index...index]) } }
     let number = Double(changes.count)
     return (Double(Clocks.process() - start) / number / 1000, Double(store.logByteCount() - bytes) / number)
+  }
+
+  /// Does what a row measures, where a profiler sees it if it asked for that row.
+  private func showProfiler(_ row: String, _ body: () throws -> Void) rethrows {
+    if row == plan.profiledRow { try measuredSection(body) } else { try body() }
   }
 
   /// Makes the full text of all rows.
   private func build() throws {
     let bare = try store.fileByteCount()
     let start = Clocks.process()
-    let bytes = try mostAnonymousBytes { try store.makeFullText() }
+    let bytes = try mostAnonymousBytes { try showProfiler("build") { try store.makeFullText() } }
     table.add("build", "µs/text", name, Double(Clocks.process() - start) / Double(count) / 1000)
     table.add("build-memory", "MiB more than before", name, Double(bytes) / 1_048_576)
     let merging = Clocks.process()
@@ -131,16 +135,17 @@ final class SearchRun {
 
   /// Measures changes, makes many of them, and compares the questions with those to a full text that is made anew.
   private func age() throws {
-    let new = try timeOneByOne(additions(plan.singleCommits))
+    let new = try timeOneByOne("commit-new", additions(plan.singleCommits))
     table.add("commit-new", "µs", name, new.time)
-    table.add("commit-word", "µs", name, try timeOneByOne(changes(plan.singleCommits, seed: 2)).time)
+    table.add("commit-word", "µs", name, try timeOneByOne("commit-word", changes(plan.singleCommits, seed: 2)).time)
     table.add("log-new", "bytes", name, new.bytes)
     for (row, changes) in [("new-of-1000", additions(1000)), ("word-of-1000", changes(1000, seed: 3))] {
       let start = Clocks.process()
-      try store.store(changes[...])
+      try showProfiler(row) { try store.store(changes[...]) }
       table.add(row, "µs", name, Double(Clocks.process() - start) / 1_000_000)
     }
-    try commitMany()
+    try showProfiler("commits", commitMany)
+    guard plan.profiledRow == nil else { return }
     let aged = try ask("aged ")
     try store.dropFullText()
     try store.makeFullText()
