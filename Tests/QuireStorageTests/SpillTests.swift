@@ -19,10 +19,11 @@ import Testing
     private var random: SeededRandom
     private var version = 0
 
-    init(seed: UInt64) throws {
+    init(seed: UInt64, putsBeforeDeferral: Int = 2000) throws {
       random = SeededRandom(seed: seed)
       disk = SimulatedDisk()
-      engine = try disk.openEngine(SpillTests.options, seed: seed, segmentByteCount: 8 << 20)
+      engine = try disk.openEngine(
+        SpillTests.options, seed: seed, segmentByteCount: 8 << 20, putsBeforeDeferral: putsBeforeDeferral)
       tree = try engine.write { tx in try tx.createTree("t", keys: .int64) }
       try write(Array(0..<SpillTests.rowCount))
       try engine.checkpoint()
@@ -162,6 +163,22 @@ import Testing
     #expect(refusals > 100)
     let engine = try image.openEngine(Self.options, segmentByteCount: 8 << 20)
     try bench.check(engine, bench.model, "reopened")
+    try engine.close()
+  }
+
+  @Test("Puts that wait are refused where the disk has lost the end of the file before a sync")
+  func waitingPutsMeetLostPages() throws {
+    let bench = try Bench(seed: 7, putsBeforeDeferral: 0)
+    try bench.write(Array(0..<Self.rowCount))
+    try bench.write(Array(0..<Self.rowCount))
+    let durable = try #require(bench.disk.durableBytes(of: "/db"))
+    let image = bench.disk.crashImage(.random(7))
+    try bench.disk.open("/db", .readWrite).resize(to: durable.count)
+    let model = bench.model
+    let error = #expect(throws: StorageError.self) { try bench.write(Array(0..<Self.rowCount)) }
+    #expect(error?.code == .failStop, "\(String(describing: error))")
+    let engine = try image.openEngine(Self.options, segmentByteCount: 8 << 20)
+    try bench.check(engine, model, "reopened")
     try engine.close()
   }
 

@@ -190,10 +190,12 @@ package final class PageStore: @unchecked Sendable {
   /// What to throw instead of `error`, which came from reading: after a failed sync nothing that does not verify is
   /// known to be damaged, and neither is what no sync has vouched for yet, which the disk may have lost on its own.
   /// What was durable is in the log, if not where it was looked for.
-  func judged(_ error: StorageError) -> StorageError {
-    guard error.code == .damagedPage || error.code == .truncatedFile,
-      hasFailedSync || error.page.map(unsynced.contains) == true
-    else { return error }
+  ///
+  /// - Parameter pages: which ones were read, if they are pages of trees: an error may name none.
+  func judged(_ error: StorageError, reading pages: ClosedRange<UInt64>? = nil) -> StorageError {
+    guard error.code == .damagedPage || error.code == .truncatedFile else { return error }
+    let isUnsynced = error.page.map(unsynced.contains) ?? pages?.contains { unsynced.contains(PageNumber($0)) }
+    guard hasFailedSync || isUnsynced == true else { return error }
     return StorageError(
       .failStop,
       "After a failure of the disk, what was written before it cannot be read back. Open the database again.",
@@ -207,7 +209,15 @@ package final class PageStore: @unchecked Sendable {
     _ number: PageNumber, into buffer: UnsafeMutableRawPointer, checksum: UInt64
   ) throws(StorageError) {
     do throws(StorageError) { try readAndVerify(number, into: buffer, checksum: checksum) } catch {
-      throw judged(error)
+      throw judged(error, reading: number.rawValue...number.rawValue)
+    }
+  }
+
+  /// Reads pages of trees that lie one behind the other from `number` on, with one call, and verifies nothing of them:
+  /// those that `buffer` has room for, at least one, all of which the file should have.
+  package func readRun(_ number: PageNumber, into buffer: UnsafeMutableRawBufferPointer) throws(StorageError) {
+    do throws(StorageError) { try file.readFully(into: buffer, at: Int(number.rawValue) * pageSize) } catch {
+      throw judged(error, reading: number.rawValue...number.rawValue + UInt64(max(1, buffer.count / pageSize) - 1))
     }
   }
 

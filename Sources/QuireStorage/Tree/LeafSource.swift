@@ -78,7 +78,7 @@ final class LeafSource {
     count = 0
     let pages = min(wanted, editor.store.pageCount - number)
     let target = UnsafeMutableRawBufferPointer(rebasing: buffer[..<(Int(pages) * pageSize)])
-    try editor.store.file.readFully(into: target, at: Int(number) * pageSize)
+    try editor.store.readRun(PageNumber(number), into: target)
     (first, count) = (number, pages)
     isChecked = Array(repeating: false, count: Int(pages))
   }
