@@ -101,7 +101,8 @@ extension BlockEncoder {
 extension PostingList {
   /// Appends the postings on their way to a block.
   mutating func append(_ postings: BlockPostings) {
-    var (frequency, gap) = (0, 0)
+    var (frequency, gap, gaps) = (0, 0, [UInt64]())
+    postings.forEachGap { gaps.append($0) }
     for index in 0..<postings.count {
       rowIDs.append(postings.row(index))
       masks.append(postings.masks[index])
@@ -112,7 +113,7 @@ extension PostingList {
         guard postings.form.hasPositions else { continue }
         var expected: UInt32 = 0
         for _ in 0..<count {
-          positions.append(expected + UInt32(postings.gaps[gap]))
+          positions.append(expected + UInt32(gaps[gap]))
           expected = positions[positions.count - 1] &+ 1
           gap += 1
         }

@@ -66,7 +66,7 @@ struct BlockEncoder {
     if !hasOnesOnly {
       for index in 0..<postings.frequencyCount { block.appendVarint(unsafe postings.frequencies[index]) }
     }
-    for index in 0..<postings.gapCount { positions.appendVarint(unsafe postings.gaps[index]) }
+    postings.forEachGap { positions.appendVarint($0) }
   }
 
   // MARK: Large blocks
@@ -149,64 +149,10 @@ struct BlockEncoder {
 
   /// Appends the positions field by field.
   private func appendPositions(_ postings: BlockPostings) {
-    var present: FieldMask = 0
-    for index in 0..<postings.count { present |= unsafe postings.masks[index] }
-    if present.nonzeroBitCount == 1 {
-      return unsafe PackedNumbers.append(
-        UnsafeBufferPointer(start: postings.gaps, count: postings.gapCount), maySplit: true, to: positions)
-    }
-    unsafe withUnsafeTemporaryAllocation(of: Int.self, capacity: PostingForm.maximumFieldCount) { ends in
-      guard let ends = ends.baseAddress else { return }
-      let sorted = unsafe sortGaps(postings, present, ends)
-      var start = 0
-      for field in 0..<form.fieldCount where present >> FieldMask(field) & 1 == 1 {
-        let end = unsafe ends[field]
-        unsafe PackedNumbers.append(
-          UnsafeBufferPointer(start: sorted + start, count: end - start), maySplit: true, to: positions)
-        start = end
-      }
-    }
-  }
-
-  /// Puts the gaps of all postings in the order of their fields, and says where those of each field end.
-  private func sortGaps(
-    _ postings: BlockPostings, _ present: FieldMask, _ ends: UnsafeMutablePointer<Int>
-  ) -> UnsafeMutablePointer<UInt64> {
-    unsafe ends.initialize(repeating: 0, count: PostingForm.maximumFieldCount)
-    let (count, masks, frequencies) = unsafe (postings.count, postings.masks, postings.frequencies)
-    var place = 0
-    for index in 0..<count {
-      var mask = unsafe masks[index]
-      while mask != 0 {
-        unsafe ends[mask.trailingZeroBitCount] += Int(frequencies[place]) + 1
-        mask &= mask &- 1
-        place += 1
-      }
-    }
-    // Where each begins, from where it grows to its end.
-    var start = 0
     for field in 0..<form.fieldCount {
-      let own = unsafe ends[field]
-      unsafe ends[field] = start
-      start += own
+      let gaps = unsafe postings.gaps(ofField: field)
+      if gaps.count > 0 { unsafe PackedNumbers.append(gaps, maySplit: true, to: positions) }
     }
-    assert(start == postings.gapCount, "there are more positions, or fewer, than frequencies say")
-    let (sorted, gaps) = unsafe (numbers.reserve(start), postings.gaps)
-    var next = 0
-    place = 0
-    for index in 0..<count {
-      var mask = unsafe masks[index]
-      while mask != 0 {
-        let field = mask.trailingZeroBitCount
-        let (end, own) = unsafe (ends[field], Int(frequencies[place]) + 1)
-        for offset in 0..<own { unsafe sorted[end &+ offset] = gaps[next &+ offset] }
-        unsafe ends[field] = end + own
-        next += own
-        mask &= mask &- 1
-        place += 1
-      }
-    }
-    return unsafe sorted
   }
 }
 

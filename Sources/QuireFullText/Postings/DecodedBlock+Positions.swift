@@ -85,6 +85,16 @@ internal import QuireDatabase
     return unsafe PositionGaps(numbers + (start &+ bases[field]), count)
   }
 
+  /// The index of the first position of one row among those of a field, in which it has the term.
+  @inline(__always)
+  func firstPosition(ofRow index: Int, field: Int) -> Int { range(ofRow: index, field: field).start }
+
+  /// Positions of a field from an index on, those of rows that follow each other one behind the other: for a large
+  /// block.
+  func positions(from start: Int, count: Int, field: Int) -> PositionGaps {
+    unsafe PositionGaps(numbers + (start &+ bases[field]), count)
+  }
+
   /// The index of the first position of one row among those of a field, and how many it has.
   @inline(__always)
   fileprivate func range(ofRow index: Int, field: Int) -> (start: Int, count: Int) {

@@ -122,9 +122,13 @@ final class RowLengths {
   }
 
   /// Appends the codes of the lengths of rows that ascend: chunks that were not read before are looked up side by side.
-  func appendCodes(of rows: UnsafeBufferPointer<RowID>, to codes: inout [UInt8]) throws {
+  func appendCodes(of rows: UnsafeBufferPointer<RowID>, to codes: RawBuffer<UInt8>) throws {
     try unsafe readChunks(of: rows)
-    for index in 0..<rows.count { codes.append(LengthCode.code(of: try length(of: unsafe rows[index]))) }
+    for index in 0..<rows.count {
+      let row = unsafe rows[index]
+      let length = try chunk(LengthChunk.number(of: row))[LengthChunk.place(of: row)]
+      codes.append(LengthCode.code(of: length == LengthChunk.long ? try longLength(of: row) : Int(length)))
+    }
   }
 
   private func readChunks(of rows: UnsafeBufferPointer<RowID>) throws {

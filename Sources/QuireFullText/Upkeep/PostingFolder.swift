@@ -21,9 +21,9 @@ final class PostingFolder {
   private var merge = BlockMerge()
   private let new: BlockPostings
   // The codes of the lengths of the rows of each.
-  private var oldCodes: [UInt8] = []
-  private var neighbourCodes: [UInt8] = []
-  private var addedCodes: [UInt8] = []
+  private let oldCodes = KeptCodes()
+  private let neighbourCodes = KeptCodes()
+  private let addedCodes = RawBuffer<UInt8>()
   /// The blocks that were made in the place of the one at hand.
   private var made: [(lastRow: RowID, arePositionsApart: Bool)] = []
 
@@ -63,14 +63,14 @@ final class PostingFolder {
     var place = TermChanges.Place()
     let first = try finder.firstBlock(of: term)
     var tally = Tally(head: first.head)
-    addedCodes.removeAll(keepingCapacity: true)
+    addedCodes.removeAll(reserving: changes.added.count)
     // Nobody wants them where all that there is makes a small block.
     if tally.head != nil || (first.block?.count ?? 0) + changes.added.count >= BlockHeader.largeCount {
       try unsafe changes.added.rowIDs.withUnsafeBufferPointer {
-        try unsafe lengths.appendCodes(of: $0, to: &addedCodes)
+        try unsafe lengths.appendCodes(of: $0, to: addedCodes)
       }
     } else {
-      addedCodes.append(contentsOf: repeatElement(0, count: changes.added.count))
+      for _ in 0..<changes.added.count { addedCodes.append(.max) }
     }
     if tally.head == nil {
       // There is one block, or none.
@@ -118,9 +118,9 @@ final class PostingFolder {
     if let block {
       let losesSome = start.removed != end.removed
       let isRenewed = losesSome && trees.layout.pace.isRenewed(block.lastRow, losing: changes.removed[start.removed])
-      try findCodes(block, old, areNeeded: areNeeded, isRenewed: isRenewed, &oldCodes)
+      try findCodes(block, old, areNeeded: areNeeded, isRenewed: isRenewed, oldCodes)
     }
-    if let joined { try findCodes(joined, neighbour, areNeeded: areNeeded, isRenewed: false, &neighbourCodes) }
+    if let joined { try findCodes(joined, neighbour, areNeeded: areNeeded, isRenewed: false, neighbourCodes) }
     let isCounted = tally.head != nil || pieces.count > 1
     try make(pieces, block, joined, changes.added, of: term, isCounted: isCounted)
     tally.madeCount += made.count
@@ -136,15 +136,11 @@ final class PostingFolder {
   ///   - isRenewed: whether lengths are looked up. The limits before say enough of rows that stay, but they may say too
   ///     much where some have gone.
   private func findCodes(
-    _ block: FoundBlock, _ decoded: DecodedBlock, areNeeded: Bool, isRenewed: Bool, _ codes: inout [UInt8]
+    _ block: FoundBlock, _ decoded: DecodedBlock, areNeeded: Bool, isRenewed: Bool, _ codes: KeptCodes
   ) throws {
-    codes.removeAll(keepingCapacity: true)
-    guard areNeeded else { return codes.append(contentsOf: repeatElement(.max, count: decoded.count)) }
-    guard block.isLarge && !isRenewed else { return try unsafe lengths.appendCodes(of: decoded.rowIDs, to: &codes) }
-    for index in 0..<decoded.count {
-      let known = block.limits.leastCode(frequency: min(255, decoded.totalFrequency(index)))
-      codes.append(try known ?? LengthCode.code(of: lengths.length(of: decoded.row(index))))
-    }
+    guard areNeeded else { return codes.setUnwanted() }
+    if block.isLarge && !isRenewed { return codes.set(block.limits) }
+    try unsafe codes.list(decoded.rowIDs, lengths)
   }
 
   /// Takes a neighbour of a block that has become small in with it, if they fit together.
@@ -184,31 +180,37 @@ final class PostingFolder {
   ) throws {
     made.removeAll(keepingCapacity: true)
     new.removeAll()
-    let (oldView, neighbourView) = (old.view, neighbour.view)
     for run in merge.runs {
-      for index in run.range {
-        let isWell =
-          switch run.source {
-          case .block: new.append(old, oldView, index, code: oldCodes[index])
-          case .neighbour: new.append(neighbour, neighbourView, index, code: neighbourCodes[index])
-          case .changes: add(added, index)
-          }
-        guard isWell else {
-          let stored = run.source == .block ? block : run.source == .neighbour ? joined : nil
-          throw stored.map { finder.brokenPositions(of: $0) }
-            ?? trees.damaged(
-              FullTextTrees.recentName, TermKeys.added(term, added.rowIDs[index]), "the entry breaks the format")
+      var next = run.range.lowerBound
+      while next < run.range.upperBound {
+        let part = next..<min(run.range.upperBound, next + pieces[made.count].count - new.count)
+        switch run.source {
+        case .block: if !new.append(old, part, oldCodes) { throw broken(block) }
+        case .neighbour: if !new.append(neighbour, part, neighbourCodes) { throw broken(joined) }
+        case .changes: try add(added, part, of: term)
         }
+        next = part.upperBound
         if new.count == pieces[made.count].count { try store(term, isCounted: isCounted) }
       }
     }
     assert(made.count == pieces.count && new.count == 0, "postings are left over")
   }
 
-  private func add(_ added: EncodedPostings, _ index: Int) -> Bool {
-    unsafe added.withValue(index) { bytes in
-      var reader = unsafe ByteReader(bytes)
-      return new.append(&reader, row: added.rowIDs[index], code: addedCodes[index]) && reader.isAtEnd
+  private func broken(_ block: FoundBlock?) -> FullTextError {
+    block.map { finder.brokenPositions(of: $0) }
+      ?? trees.damaged(FullTextTrees.blocksName, [], "a block breaks the format")
+  }
+
+  private func add(_ added: EncodedPostings, _ range: Range<Int>, of term: [UInt8]) throws {
+    for index in range {
+      let row = added.rowIDs[index]
+      let isWell = unsafe added.withValue(index) { bytes in
+        var reader = unsafe ByteReader(bytes)
+        return new.append(&reader, row: row, code: unsafe addedCodes.base[index]) && reader.isAtEnd
+      }
+      guard isWell else {
+        throw trees.damaged(FullTextTrees.recentName, TermKeys.added(term, row), "the entry breaks the format")
+      }
     }
   }
 
@@ -260,17 +262,5 @@ final class PostingFolder {
     let cursor = try trees.blocks.cursor()
     guard try cursor.seek(TermKeys.block(term, RowID(.min + 1))) else { return false }
     return try finder.block(at: cursor, of: term).map { !$0.isLast } ?? false
-  }
-}
-
-extension LimitPairs {
-  /// The greatest code of a length that is sure to be none above that of any row within the limits that has this
-  /// frequency; nil if no row within them has it.
-  func leastCode(frequency: Int) -> UInt8? {
-    var least: UInt8?
-    for index in 0..<count where Int(self[index].frequency) >= frequency {
-      least = min(least ?? .max, self[index].lengthCode)
-    }
-    return least
   }
 }
