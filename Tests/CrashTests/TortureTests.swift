@@ -62,8 +62,8 @@ import Testing
   /// What each seed needs: 254630 a compaction that fails where a transaction of the same number was refused before;
   /// 255813 a disk that is full in the middle of a replay, which begins anew with the places that a proof has found;
   /// 77011418 a checkpoint that fails when the catalog has changed its size already; 9900003985 a sync of the last
-  /// meta page that fails, after which the disk forgets what the next opening has found; 219785172472273 one after which
-  /// puts that were waiting look for pages that the disk has forgotten.
+  /// meta page that fails, after which the disk forgets what the next opening has found; 219785172472273 one after
+  /// which puts that were waiting look for pages that the disk has forgotten.
   @Test(
     .enabled(if: TestSize.hasSlowTests, "slow"),
     arguments: [254_630, 255_813, 77_011_418, 9_900_003_985, 219_785_172_472_273] as [UInt64])

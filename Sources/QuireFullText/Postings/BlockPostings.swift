@@ -153,8 +153,8 @@ internal import QuireDatabase
     return true
   }
 
-  /// Takes in the gaps of the posting at hand, whose frequencies are there; returns false, and takes in nothing, if they
-  /// break the format.
+  /// Takes in the gaps of the posting at hand, whose frequencies are there; returns false, and takes in nothing, if
+  /// they break the format.
   @inline(__always) private func appendGaps(_ reader: inout ByteReader, _ mask: FieldMask) -> Bool {
     var (rest, place) = (mask, frequencyCount)
     while rest != 0 {

@@ -7,28 +7,28 @@ internal import QuireDatabase
 /// Positions are read field by field, and of a field those of rows alone that may have the phrase there and are not yet
 /// known to have it.
 ///
-/// Rows are told by columns, one for each element of the phrase: where each row is in the block of the element. Masks
-/// say in which fields a row has all terms; the frequencies of all blocks were read.
+/// Rows are told by columns, one for each term of the phrase: where each row is in the block of the term. Masks say in
+/// which fields a row has all terms; the frequencies of all blocks were read.
 final class PlainPhraseReader {
-  /// One for each element.
+  /// One for each term.
   private let scans: [TermScan]
-  private let offsets: [UInt32]
-  private let isAtStart: Bool
-  /// What the blocks of the elements have.
+  private let shape: PhraseShape
+  /// What the blocks of the terms have.
   private let views = RawBuffer<PositionView>()
-  /// The rows whose positions in the field at hand are of interest, and where these are in the block of an element.
+  /// The rows whose positions in the field at hand are of interest, and where these are in the block of a term.
   private let wanted = RawBuffer<Int32>()
   private let wantedPlaces = RawBuffer<Int32>()
-  /// Where the row at hand is in the block of each element.
+  /// Where the row at hand is in the block of each term.
   private let indexes = RawBuffer<Int>()
   /// Where the phrase begins in a field of the row at hand.
   private let starts = RawBuffer<UInt32>()
+  private var pulse = SearchPulse()
 
   /// All positions of a block are read where those of more than one row in so many are of interest.
   private static let fewShare = 7
 
-  init(_ scans: [TermScan], offsets: [UInt32], isAtStart: Bool) {
-    (self.scans, self.offsets, self.isAtStart) = (scans, offsets, isAtStart)
+  init(_ scans: [TermScan], _ shape: PhraseShape) {
+    (self.scans, self.shape) = (scans, shape)
     for _ in scans { indexes.append(0) }
   }
 
@@ -62,12 +62,12 @@ final class PlainPhraseReader {
     }
     wanted.setCount(wantedCount)
     views.removeAll()
-    for (element, scan) in scans.enumerated() {
+    for (term, scan) in scans.enumerated() {
       if wantedCount * Self.fewShare > scan.block.count {
         try scan.block.readPositions(1 << FieldMask(truncatingIfNeeded: field))
       } else if wantedCount > 0 {
         wantedPlaces.removeAll(reserving: wantedCount)
-        let (places, column) = unsafe (wantedPlaces.base, columns[element].base)
+        let (places, column) = unsafe (wantedPlaces.base, columns[term].base)
         for index in 0..<wantedCount { unsafe places[index] = column[Int(target[index])] }
         wantedPlaces.setCount(wantedCount)
         try unsafe scan.block.readPositions(ofRows: UnsafeBufferPointer(wantedPlaces.values), field: field)
@@ -85,12 +85,12 @@ final class PlainPhraseReader {
       let field = rest.trailingZeroBitCount
       rest &= rest &- 1
       try readPositions(field, columns, masks)
-      if offsets.count == 2 && !isAtStart {
+      if shape.terms.count == 2 && !shape.isAtStart {
         try keepPairs(field, columns, masks)
       } else {
         for index in 0..<wanted.count {
           let row = unsafe Int(wanted.base[index])
-          for element in 0..<columns.count { unsafe indexes.base[element] = Int(columns[element].base[row]) }
+          for term in 0..<columns.count { unsafe indexes.base[term] = Int(columns[term].base[row]) }
           let isFound = try unsafe starts(indexes.base, field, isOne: true).count > 0
           unsafe masks.base[row] = Self.mask(masks.base[row], field, isFound)
         }
@@ -98,10 +98,11 @@ final class PlainPhraseReader {
     }
   }
 
-  /// The same of a phrase of two terms, in one field, of the rows that are `wanted`.
+  /// The same of a phrase of two elements, in one field, of the rows that are `wanted`.
   private func keepPairs(_ field: Int, _ columns: [RawBuffer<Int32>], _ masks: RawBuffer<FieldMask>) throws {
-    let (first, second, offset) = unsafe (views.base[0], views.base[1], offsets[1])
-    let (firstColumn, secondColumn) = unsafe (columns[0].base, columns[1].base)
+    let (firstTerm, secondTerm, offset) = (shape.terms[0], shape.terms[1], shape.offsets[1])
+    let (first, second) = unsafe (views.base[firstTerm], views.base[secondTerm])
+    let (firstColumn, secondColumn) = unsafe (columns[firstTerm].base, columns[secondTerm].base)
     let (base, target, count) = unsafe (wanted.base, masks.base, wanted.count)
     for index in 0..<count {
       let row = unsafe Int(base[index])
@@ -122,23 +123,41 @@ final class PlainPhraseReader {
   /// Where the phrase begins in a field of a row, whose positions there were read; good until the next call.
   ///
   /// - Parameters:
-  ///   - indexes: where the row is in the block of each element.
+  ///   - indexes: where the row is in the block of each term.
   ///   - isOne: whether one is enough.
   func starts(_ indexes: UnsafePointer<Int>, _ field: Int, isOne: Bool) throws -> RawBuffer<UInt32> {
-    let (views, offsets, starts) = unsafe (self.views.base, self.offsets, self.starts)
+    let (views, shape, starts) = unsafe (self.views.base, self.shape, self.starts)
     starts.removeAll()
-    var isRead = unsafe views[0].positions(ofRow: indexes[0], field: field).forEach { position in
-      if isAtStart && position > 0 { return false }
+    if let matcher = shape.matcher, try unsafe findStarts(matcher, indexes, field, isOne: isOne) { return starts }
+    let first = shape.terms[0]
+    var isRead = unsafe views[first].positions(ofRow: indexes[first], field: field).forEach { position in
+      if shape.isAtStart && position > 0 { return false }
       starts.append(position)
       return true
     }
-    for element in 1..<max(1, offsets.count) where starts.count > 0 {
-      let isLast = isOne && element + 1 == offsets.count
-      let positions = unsafe views[element].positions(ofRow: indexes[element], field: field)
-      starts.keepStarts(followedAt: offsets[element], isOne: isLast) { isRead = positions.forEach($0) && isRead }
+    for element in 1..<max(1, shape.terms.count) where starts.count > 0 {
+      let (term, isLast) = (shape.terms[element], isOne && element + 1 == shape.terms.count)
+      let positions = unsafe views[term].positions(ofRow: indexes[term], field: field)
+      starts.keepStarts(followedAt: shape.offsets[element], isOne: isLast) { isRead = positions.forEach($0) && isRead }
     }
     guard isRead else { throw damaged }
     return starts
+  }
+
+  /// The same of a phrase whose terms repeat, all of whose tokens are looked at once; false if that does not tell.
+  private func findStarts(
+    _ matcher: SequenceMatcher, _ indexes: UnsafePointer<Int>, _ field: Int, isOne: Bool
+  ) throws -> Bool {
+    matcher.removeAll()
+    for term in 0..<scans.count {
+      let isRead = unsafe views.base[term].positions(ofRow: indexes[term], field: field).forEach { position in
+        matcher.add(position, term)
+        return true
+      }
+      guard isRead else { throw damaged }
+    }
+    try pulse.beat(matcher.count)
+    return matcher.findStarts(starts, isAtStart: shape.isAtStart, isOne: isOne)
   }
 
   private var damaged: FullTextError { scans[0].postings.damagedBlock(scans[0].block.lastRow) }

@@ -106,21 +106,23 @@ final class RowSearch {
   func placed(_ phrase: TermPhrase, _ fields: FieldMask) throws -> any PlacedRows {
     let single = phrase.elements.compactMap(\.singleTerm)
     if single.count == phrase.elements.count {
-      return ScannedPhrase(phrase, try single.map { TermScan(try postings($0)) }, fields: fields)
+      return try ScannedPhrase(phrase, fields: fields) { TermScan(try postings($0)) }
     }
     // Of terms that begin alike, places are read in those rows alone that have the other terms.
     let candidates =
       single.isEmpty
       ? nil : try CommonRows(try single.map { TermRows(TermScan(try postings($0)), fields: nil) }).rowIDs()
-    let parts: [any PlacedRows] = try phrase.elements.map { element in
-      if let term = element.singleTerm {
-        let alone = TermPhrase(elements: [TermPhrase.Element(terms: element.terms, offset: 0)])
-        return ScannedPhrase(alone, [TermScan(try postings(term))], fields: fields)
+    var (parts, offsets) = ([any PlacedRows](), [UInt32]())
+    for run in phrase.runs {
+      offsets.append(run.offset)
+      if let element = run.phrase.elements.first, element.singleTerm == nil {
+        parts.append(ListedPhrase(try places(of: element, fields, among: candidates)))
+      } else {
+        parts.append(try ScannedPhrase(run.phrase, fields: fields) { TermScan(try postings($0)) })
       }
-      return ListedPhrase(try places(of: element, fields, among: candidates))
     }
     if parts.count == 1, !phrase.isAtStart { return parts[0] }
-    return JoinedPhrase(parts, offsets: phrase.elements.map(\.offset), isAtStart: phrase.isAtStart)
+    return JoinedPhrase(parts, offsets: offsets, isAtStart: phrase.isAtStart)
   }
 
   /// The places of the terms of an element, in some rows or in all.

@@ -7,23 +7,22 @@ internal import QuireDatabase
 /// Rows that have all of the terms are found first, as far as the blocks at hand reach; positions are read of these
 /// alone.
 final class ScannedPhrase: PlacedRows {
-  /// One for each element.
+  /// One for each term, however often it stands in the phrase.
   private let scans: [TermScan]
-  private let offsets: [UInt32]
-  /// The elements, those of the fewest rows first.
+  private let shape: PhraseShape
+  /// The terms, those of the fewest rows first.
   private let order: [Int]
   private let fields: FieldMask
-  private let isAtStart: Bool
   /// Reads blocks as they are stored.
   private let reader: PlainPhraseReader
-  /// Rows that have all terms, and where each is in the blocks of the elements.
+  /// Rows that have all terms, and where each is in the blocks of the terms.
   private let rows = RawBuffer<RowID>()
   private let columns: [RawBuffer<Int32>]
   /// Which of the rows are in the block of the term that is looked for.
   private let hits = RawBuffer<Int32>()
   /// The fields in which each of the rows has all terms.
   private let masks = RawBuffer<FieldMask>()
-  /// Where the row at hand is in the block of each element.
+  /// Where the row at hand is in the block of each term.
   private let indexes = RawBuffer<Int>()
   // Unchecked: for one thread, and no closure changes what a call around it reads.
   /// Whether the scans are where `rows` were found.
@@ -34,14 +33,14 @@ final class ScannedPhrase: PlacedRows {
   private let starts = RawBuffer<UInt32>()
   @exclusivity(unchecked) private var pulse = SearchPulse()
 
-  /// - Parameter scans: one for each element of the phrase.
-  init(_ phrase: TermPhrase, _ scans: [TermScan], fields: FieldMask) {
-    assert(scans.count == phrase.elements.count, "a phrase has another number of terms")
-    self.scans = scans
-    offsets = phrase.elements.map(\.offset)
-    isAtStart = phrase.isAtStart
-    self.fields = fields
-    reader = PlainPhraseReader(scans, offsets: offsets, isAtStart: isAtStart)
+  /// - Parameters:
+  ///   - phrase: its elements are single terms.
+  ///   - scan: makes what reads the postings of a term; called once for each.
+  init(_ phrase: TermPhrase, fields: FieldMask, _ scan: ([UInt8]) throws -> TermScan) rethrows {
+    let shape = PhraseShape(phrase)
+    let scans = try shape.distinctTerms.map(scan)
+    (self.shape, self.scans, self.fields) = (shape, scans, fields)
+    reader = PlainPhraseReader(scans, shape)
     order = scans.indices.sorted { scans[$0].rowCount < scans[$1].rowCount }
     columns = scans.map { _ in RawBuffer() }
     for _ in scans { indexes.append(0) }
@@ -177,15 +176,15 @@ final class ScannedPhrase: PlacedRows {
   func find(_ row: RowID, _ places: inout [FieldPlace]) throws {
     unsafe isCurrent = false
     places.removeAll(keepingCapacity: true)
-    for element in order {
-      let scan = scans[element]
+    for term in order {
+      let scan = scans[term]
       guard try scan.seek(row), scan.block.row(scan.index) == row else { return }
-      unsafe indexes.base[element] = scan.index
+      unsafe indexes.base[term] = scan.index
     }
     var common = fields
-    for (element, scan) in scans.enumerated() {
+    for (term, scan) in scans.enumerated() {
       try scan.block.readFrequencies()
-      common &= unsafe scan.block.mask(indexes.base[element])
+      common &= unsafe scan.block.mask(indexes.base[term])
     }
     if try hasPhrase(common, true) { places += unsafe self.places }
   }
@@ -239,7 +238,7 @@ final class ScannedPhrase: PlacedRows {
     for index in 0..<rows.count {
       let common = unsafe masks.base[index]
       if common == 0 { continue }
-      for element in 0..<columns.count { unsafe indexes.base[element] = Int(columns[element].base[index]) }
+      for term in 0..<columns.count { unsafe indexes.base[term] = Int(columns[term].base[index]) }
       guard try isPlain ? findPlainPlaces(common) : hasPhrase(common, allPlaces) else { continue }
       let row = unsafe rows.base[index]
       if allPlaces { try body(row, unsafe places) }
@@ -277,8 +276,8 @@ final class ScannedPhrase: PlacedRows {
     masks.setCount(count)
     let target = unsafe masks.base
     unsafe target.update(repeating: fields, count: count)
-    for (element, scan) in scans.enumerated() {
-      let (block, column) = unsafe (scan.block, columns[element].base)
+    for (term, scan) in scans.enumerated() {
+      let (block, column) = unsafe (scan.block, columns[term].base)
       try block.readFrequencies()
       if block.isPlain {
         let view = block.view
@@ -331,15 +330,31 @@ final class ScannedPhrase: PlacedRows {
   private func findStarts(_ field: Int) throws {
     let starts = starts
     starts.removeAll()
-    try unsafe scans[0].block.forEachPosition(indexes.base[0], field) { position in
-      if isAtStart && position > 0 { return false }
+    if let matcher = shape.matcher, try findStarts(matcher, field) { return }
+    let first = shape.terms[0]
+    try unsafe scans[first].block.forEachPosition(indexes.base[first], field) { position in
+      if shape.isAtStart && position > 0 { return false }
       starts.append(position)
       return true
     }
-    for element in 1..<max(1, scans.count) where starts.count > 0 {
-      try starts.keepStarts(followedAt: offsets[element], isOne: false) { body in
-        try unsafe scans[element].block.forEachPosition(indexes.base[element], field, body)
+    for element in 1..<max(1, shape.terms.count) where starts.count > 0 {
+      let term = shape.terms[element]
+      try starts.keepStarts(followedAt: shape.offsets[element], isOne: false) { body in
+        try unsafe scans[term].block.forEachPosition(indexes.base[term], field, body)
       }
     }
+  }
+
+  /// The same of a phrase whose terms repeat, all of whose tokens are looked at once; false if that does not tell.
+  private func findStarts(_ matcher: SequenceMatcher, _ field: Int) throws -> Bool {
+    matcher.removeAll()
+    for (term, scan) in scans.enumerated() {
+      try unsafe scan.block.forEachPosition(indexes.base[term], field) { position in
+        matcher.add(position, term)
+        return true
+      }
+    }
+    try unsafe pulse.beat(matcher.count)
+    return matcher.findStarts(starts, isAtStart: shape.isAtStart, isOne: false)
   }
 }

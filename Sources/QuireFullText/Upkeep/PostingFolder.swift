@@ -140,7 +140,7 @@ final class PostingFolder {
   ) throws {
     guard areNeeded else { return codes.setUnwanted() }
     if block.isLarge && !isRenewed { return codes.set(block.limits) }
-    try unsafe codes.list(decoded.rowIDs, lengths)
+    try codes.list { try unsafe lengths.appendCodes(of: decoded.rowIDs, to: $0) }
   }
 
   /// Takes a neighbour of a block that has become small in with it, if they fit together.

@@ -213,14 +213,6 @@ package final class PageStore: @unchecked Sendable {
     }
   }
 
-  /// Reads pages of trees that lie one behind the other from `number` on, with one call, and verifies nothing of them:
-  /// those that `buffer` has room for, at least one, all of which the file should have.
-  package func readRun(_ number: PageNumber, into buffer: UnsafeMutableRawBufferPointer) throws(StorageError) {
-    do throws(StorageError) { try file.readFully(into: buffer, at: Int(number.rawValue) * pageSize) } catch {
-      throw judged(error, reading: number.rawValue...number.rawValue + UInt64(max(1, buffer.count / pageSize) - 1))
-    }
-  }
-
   private func readAndVerify(
     _ number: PageNumber, into buffer: UnsafeMutableRawPointer, checksum: UInt64
   ) throws(StorageError) {

@@ -76,9 +76,11 @@ final class LeafSource {
 
   private func fill(from number: UInt64, _ wanted: UInt64) throws(StorageError) {
     count = 0
-    let pages = min(wanted, editor.store.pageCount - number)
+    let (store, pages) = (editor.store, min(wanted, editor.store.pageCount - number))
     let target = UnsafeMutableRawBufferPointer(rebasing: buffer[..<(Int(pages) * pageSize)])
-    try editor.store.readRun(PageNumber(number), into: target)
+    do throws(StorageError) { try store.file.readFully(into: target, at: Int(number) * pageSize) } catch {
+      throw store.judged(error, reading: number...(number + pages - 1))
+    }
     (first, count) = (number, pages)
     isChecked = Array(repeating: false, count: Int(pages))
   }

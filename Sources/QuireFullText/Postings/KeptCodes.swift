@@ -2,8 +2,8 @@
 
 internal import QuireDatabase
 
-/// The codes of the lengths of rows that a block keeps when it is made anew, or some that are no greater and still within
-/// the limits that the block had.
+/// The codes of the lengths of rows that a block keeps when it is made anew, or some that are no greater and still
+/// within the limits that the block had.
 ///
 /// For one thread. The memory serves one block after the other.
 @safe final class KeptCodes {
@@ -44,10 +44,10 @@ internal import QuireDatabase
     unsafe isListed = false
   }
 
-  /// Looks the lengths of all rows up.
-  func list(_ rows: UnsafeBufferPointer<RowID>, _ lengths: RowLengths) throws {
-    listed.removeAll(reserving: rows.count)
-    try unsafe lengths.appendCodes(of: rows, to: listed)
+  /// Takes the codes of all rows, which `append` appends.
+  func list(_ append: (RawBuffer<UInt8>) throws -> Void) rethrows {
+    listed.removeAll()
+    try append(listed)
     unsafe isListed = true
   }
 
