@@ -86,6 +86,11 @@ struct MergingTests {
     #expect(pace.foldedCount(excess: 8_193, written: 45) == 256)
     #expect(pace.foldedCount(excess: 8_193, written: 2_500) == 5_000)
     #expect(pace.foldedCount(excess: 8_193, written: 5_000) == 8_193)
+    var random = SeededRandom(seed: 12)
+    let renewed = (0..<8_000).count { _ in
+      pace.isRenewed(RowID(Int64(random.below(1 << 20))), losing: RowID(Int64(random.below(1 << 20))))
+    }
+    #expect((850...1_150).contains(renewed), "limits are made anew \(renewed) times")
     // One long text of some, and nothing but long ones: commits keep up with both.
     for oneIn in [1, 20] {
       var (excess, most, folded) = (0, 0, 0)
@@ -168,6 +173,32 @@ struct MergingTests {
     }
     try db.write { tx in try tx.access(to: text).merge() }
     try db.verify(text)
+  }
+
+  @Test("Rows of many fields, of which each lacks some, change among others", arguments: [4, 6])
+  func manyFieldsChange(count: Int) throws {
+    let fields = (0..<count).map { "f\($0)" }
+    let text = PaperText.papers(fields).merging(MergingPace(foldedCount: 1))
+    let db = try Database.inMemory()
+    try db.register(text)
+    var random = SeededRandom(seed: 11)
+    func paper() -> Paper {
+      let texts = fields.map { _ in
+        (0..<random.below(4)).map { _ in random.oneIn(2) ? "common" : "w\(random.below(3))" }.joined(separator: " ")
+      }
+      return Paper(texts: texts)
+    }
+    try db.write { tx in for number in 0..<250 { try tx[.papers].set(paper(), for: "\(number)") } }
+    for _ in 0..<TestSize.trials(20, divisor: 5) {
+      try db.write { tx in
+        for _ in 0..<10 {
+          let key = "\(random.below(260))"
+          if random.oneIn(5) { try tx[.papers].remove(key) } else { try tx[.papers].set(paper(), for: key) }
+        }
+      }
+      try db.read { tx in try tx.access(to: text).verify() }
+    }
+    try db.close()
   }
 
   @Test("Postings are divided into blocks that have room")
