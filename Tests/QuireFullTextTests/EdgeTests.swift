@@ -83,7 +83,7 @@ struct EdgeTests {
   }
 
   /// Words at blanks; a number in front of one is how far it is behind the one before.
-  private struct StepTokenizer: Tokenizer {
+  struct StepTokenizer: Tokenizer {
     let identity = "steps"
 
     func forEachToken(

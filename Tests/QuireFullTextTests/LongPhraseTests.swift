@@ -83,6 +83,20 @@ extension EdgeTests {
     }
   }
 
+  @Test("A long phrase that is looked for word by word ends when its search is cancelled", arguments: [false, true])
+  func cancelledWordByWord(isMerged: Bool) async throws {
+    // The last of these words has another one at its place.
+    let words = String(repeating: "a ", count: 3000) + "0b b"
+    let (db, _) = try pair([[words]], ["x"], StepTokenizer(), inBulk: isMerged)
+    let phrase = "\"" + String(repeating: "a ", count: 1500) + "b\""
+    let error = await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return #expect(throws: CancellationError.self) { try db.read { tx in try tx[.papers].search(phrase).count } }
+    }.value
+    #expect(error != nil)
+    try db.close()
+  }
+
   @Test(
     "A text of as many equal words as the phrase is looked at once", .timeLimit(.minutes(1)),
     .enabled(if: TestSize.hasSlowTests, "slow"))

@@ -138,6 +138,7 @@ final class PlainPhraseReader {
     for element in 1..<max(1, shape.terms.count) where starts.count > 0 {
       let (term, isLast) = (shape.terms[element], isOne && element + 1 == shape.terms.count)
       let positions = unsafe views[term].positions(ofRow: indexes[term], field: field)
+      try pulse.beat(positions.count)
       starts.keepStarts(followedAt: shape.offsets[element], isOne: isLast) { isRead = positions.forEach($0) && isRead }
     }
     guard isRead else { throw damaged }

@@ -339,6 +339,7 @@ final class ScannedPhrase: PlacedRows {
     }
     for element in 1..<max(1, shape.terms.count) where starts.count > 0 {
       let term = shape.terms[element]
+      try unsafe pulse.beat(starts.count)
       try starts.keepStarts(followedAt: shape.offsets[element], isOne: false) { body in
         try unsafe scans[term].block.forEachPosition(indexes.base[term], field, body)
       }
