@@ -87,12 +87,12 @@
     }
 
     private func add(_ body: @escaping @Sendable () -> Void) {
-      let member = Member(self, threads.count)
+      let member = Member(self, threads.count, body)
       threads.append(member)
       let result: Void? = try? ThreadStarter.startThread { [self] in
         member.turn.wait()
         ThreadSeam.current = member
-        body()
+        member.runBody()
         ThreadSeam.current = nil
         member.isOver = true
         passOn(isSpinning: false)
@@ -167,10 +167,20 @@
       var condition: (() -> Bool)?
       var deadline: UInt64?
       var isOver = false
+      private var body: (@Sendable () -> Void)?
 
-      init(_ schedule: ThreadSchedule, _ index: Int) {
+      init(_ schedule: ThreadSchedule, _ index: Int, _ body: @escaping @Sendable () -> Void) {
         self.schedule = schedule
         self.index = index
+        self.body = body
+      }
+
+      /// Runs what the thread is for, and lets go of it: while it is the thread's turn, as the end of what it holds is
+      /// something that others notice.
+      func runBody() {
+        let body = self.body
+        self.body = nil
+        body?()
       }
 
       /// No thread of the system's has its own words so low in memory.
