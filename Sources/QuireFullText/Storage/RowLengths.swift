@@ -96,6 +96,9 @@ final class RowLengths {
   // The chunk of which one row was asked for, and which was not kept for that.
   @exclusivity(unchecked) private var askedNumber: UInt64 = .max
 
+  /// So many chunks are kept beside those of the rows that are asked for together: some MiB.
+  private static let keptCount = 1 << 13
+
   init(_ trees: FullTextTrees) { self.trees = trees }
 
   /// The length of a row, in tokens of all its fields; 0 of one that has none.
@@ -132,6 +135,7 @@ final class RowLengths {
   }
 
   private func readChunks(of rows: UnsafeBufferPointer<RowID>) throws {
+    if chunks.count > Self.keptCount { chunks.removeAll(keepingCapacity: true) }
     var numbers: [UInt64] = []
     var number = unsafe lastNumber
     for index in 0..<rows.count {
