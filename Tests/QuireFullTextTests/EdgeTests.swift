@@ -82,6 +82,15 @@ struct EdgeTests {
     try db.close()
   }
 
+  /// Expects that a search in a task that is cancelled says so.
+  func expectCancelled(_ phrase: String, _ db: Database) async {
+    let error = await Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return #expect(throws: CancellationError.self) { try db.read { tx in try tx[.papers].search(phrase).count } }
+    }.value
+    #expect(error != nil)
+  }
+
   /// Words at blanks; a number in front of one is how far it is behind the one before.
   struct StepTokenizer: Tokenizer {
     let identity = "steps"
@@ -141,11 +150,7 @@ struct EdgeTests {
     let text = String(repeating: "a ", count: 40)
     let (db, _) = try pair(Array(repeating: [text], count: 300), ["x"], inBulk: true)
     let phrase = "\"" + String(repeating: "a ", count: 1000) + "\""
-    let error = await Task {
-      withUnsafeCurrentTask { $0?.cancel() }
-      return #expect(throws: CancellationError.self) { try db.read { tx in try tx[.papers].search(phrase).count } }
-    }.value
-    #expect(error != nil)
+    await expectCancelled(phrase, db)
     try db.close()
   }
 

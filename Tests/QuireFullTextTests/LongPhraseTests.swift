@@ -89,11 +89,7 @@ extension EdgeTests {
     let words = String(repeating: "a ", count: 3000) + "0b b"
     let (db, _) = try pair([[words]], ["x"], StepTokenizer(), inBulk: isMerged)
     let phrase = "\"" + String(repeating: "a ", count: 1500) + "b\""
-    let error = await Task {
-      withUnsafeCurrentTask { $0?.cancel() }
-      return #expect(throws: CancellationError.self) { try db.read { tx in try tx[.papers].search(phrase).count } }
-    }.value
-    #expect(error != nil)
+    await expectCancelled(phrase, db)
     try db.close()
   }
 
